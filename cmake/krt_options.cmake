@@ -1,0 +1,25 @@
+# krt_options: what every target of the project is compiled with; never exported.
+add_library(krt_options INTERFACE)
+target_compile_options(krt_options INTERFACE -Wall -Wextra -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # g++ 12 sees overlaps in `"text" + std::string` that are not there (GCC bug 105651).
+  target_compile_options(krt_options INTERFACE -Wno-restrict)
+endif()
+
+# No contraction anywhere: a * b + c rounds twice unless the source says fma, so that the bits of the f64 kernels
+# do not depend on the ISA (docs/numerics.md).
+add_compile_options(-ffp-contract=off)
+
+if(KRT_SANITIZE)
+  add_compile_options(-fsanitize=${KRT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${KRT_SANITIZE})
+endif()
+
+find_program(KRT_CCACHE ccache)
+if(KRT_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${KRT_CCACHE})
+endif()
+find_program(KRT_LLD ld.lld)
+if(KRT_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()

@@ -1,0 +1,42 @@
+#pragma once
+// Context: what a call may use besides its arguments, and what it tells about itself. One per call.
+
+#include <atomic>
+#include <chrono>
+#include <string_view>
+
+#include "runtime/core/status.h"
+#include "runtime/exec/arena.h"
+#include "runtime/exec/handles.h"
+
+namespace krt {
+
+using Clock = std::chrono::steady_clock;
+
+// When a call should stop. Long kernels ask at checkpoints; a queue asks before it starts a call.
+struct CallControl {
+  Clock::time_point deadline = Clock::time_point::max();
+  const std::atomic<bool>* cancelled = nullptr;  // outlives the call
+
+  // OK, cancelled or deadline_exceeded.
+  [[nodiscard]] Status check() const {
+    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
+      return {Reason::kCancelled, "the caller cancelled the call"};
+    if (deadline != Clock::time_point::max() && Clock::now() >= deadline)
+      return {Reason::kDeadlineExceeded, "the deadline passed"};
+    return {};
+  }
+};
+
+struct Context {
+  Arena& arena;
+  HandleTable& handles;
+  CallControl control = {};
+  // The arguments were copied from another process (or from text), so that a kernel that changes one in place
+  // may work on a converted copy: the change is sent back. False: the caller's own memory must be changed.
+  bool arguments_by_value = false;
+  // Set by a kernel with variants: static text such as "avx3" or "scalar".
+  std::string_view variant = "reference";
+};
+
+}  // namespace krt
