@@ -37,7 +37,7 @@ Result<std::span<const Value>> arrange_by_name(const FunctionInfo& info, const D
   std::vector<bool> given(info.params.size(), false);
   for (const auto& [name, value] : args) {
     const auto it =
-        std::find_if(info.params.begin(), info.params.end(), [&](const Param& p) { return p.name == name; });
+        std::find_if(info.params.begin(), info.params.end(), [&name = name](const Param& p) { return p.name == name; });
     if (it == info.params.end())
       return invalid(info.full_name() + ": no argument is named " + quoted(name) + "; it takes " + names_of(info));
     const auto i = static_cast<std::size_t>(it - info.params.begin());
