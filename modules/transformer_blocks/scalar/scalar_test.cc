@@ -1,0 +1,23 @@
+#include "modules/transformer_blocks/scalar/scalar.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/testing/value_check.h"
+
+namespace krt::transformer_blocks {
+namespace {
+
+using testing::ValueCheck;
+
+TEST(TransformerBlocks, ResidualConnection) {
+  ValueCheck check("transformer_blocks.residual_connection");
+  EXPECT_EQ(residual_connection(1.5, 2.25), 3.75);
+  EXPECT_EQ(residual_connection(1, 0x1p-53), 1);  // to nearest even
+  EXPECT_EQ(residual_connection(1, 0x1.8p-53), 1 + 0x1p-52);
+  EXPECT_TRUE(std::isnan(residual_connection(HUGE_VAL, -HUGE_VAL)));
+}
+
+}  // namespace
+}  // namespace krt::transformer_blocks
