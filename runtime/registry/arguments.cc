@@ -190,11 +190,12 @@ bool read_in_place(const Value& value, InPlaceSlot<E>& slot, Context& context, A
   const auto* tensor = v->get_if<Tensor>();
   if (tensor != nullptr && tensor->dtype() == dtype_of<E> && tensor->writable()) {
     slot.tensor = *tensor;
+    slot.resident = held != nullptr;
     return true;
   }
-  if (tensor != nullptr && !context.arguments_by_value) {
+  if (held != nullptr || (tensor != nullptr && !context.arguments_by_value)) {
     error.text = "is changed in place: it must be a writable " + std::string(info_of(dtype_of<E>).name) +
-                 " tensor, got " + (tensor->writable() ? "" : "a read-only ") + type_text(*v);
+                 " tensor, got " + (tensor == nullptr || tensor->writable() ? "" : "a read-only ") + type_text(*v);
     return false;
   }
   ListSlot<E> copy;

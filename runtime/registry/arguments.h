@@ -11,7 +11,8 @@
 //                                        narrower float to a wider one, and f64 (what JSON numbers are) to any, to
 //                                        nearest even, a value too large being refused
 // std::span<E>               f64[n]& ... changed in place: a writable tensor of that very dtype; a list, or any tensor
-//                                        of a caller in another process, is copied and comes back with the result
+//                                        of a caller in another process, is copied and comes back with the result.
+//                                        A handle must hold such a tensor: the change stays there
 // Tensor, Handle, Value      tensor, handle, any
 // std::optional<T>           T?          null or absent is none
 //
@@ -141,6 +142,7 @@ bool read_list(const Value& value, ListSlot<E>& slot, Context& context, Argument
 template <class E>
 struct InPlaceSlot {
   Tensor tensor;
+  bool resident = false;  // the value of a handle
   std::span<E> get() const { return tensor.as_mutable<E>(); }
 };
 template <class E>

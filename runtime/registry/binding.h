@@ -88,11 +88,15 @@ struct Binding : detail::Signature<decltype(Fn)> {
 
   template <std::size_t I>
   static void collect(const FunctionInfo& info, const typename S::Slots& slots, Dict& mutated) {
-    if constexpr (std::tuple_element_t<I, typename S::Arguments>::kInPlace &&
-                  !is_optional<typename S::template ParamType<I>>)
-      mutated.emplace_back(info.params[I].name, std::get<I>(slots).tensor);
-    else if constexpr (std::tuple_element_t<I, typename S::Arguments>::kInPlace)
-      if (std::get<I>(slots).inner) mutated.emplace_back(info.params[I].name, std::get<I>(slots).inner->tensor);
+    const auto add = [&](const auto& slot) {
+      if (!slot.resident) mutated.emplace_back(info.params[I].name, slot.tensor);
+    };
+    if constexpr (!std::tuple_element_t<I, typename S::Arguments>::kInPlace)
+      return;
+    else if constexpr (!is_optional<typename S::template ParamType<I>>)
+      add(std::get<I>(slots));
+    else if (std::get<I>(slots).inner)
+      add(*std::get<I>(slots).inner);
   }
 };
 
