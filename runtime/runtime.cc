@@ -1,5 +1,6 @@
 #include "runtime/runtime.h"
 
+#include "runtime/dispatch/isa.h"
 #include "runtime/registry/call.h"
 #include "runtime/version.h"
 
@@ -14,6 +15,7 @@ Result<Value> Function::operator()(std::span<const Value> args) const {
 
 Runtime::Runtime(Registry registry, const RuntimeOptions& options)
     : registry_(std::move(registry)), arena_(options.threads), handles_(options.max_handles, options.max_handle_bytes) {
+  static_cast<void>(isa_cap());  // an unknown KRT_ISA is an error here, not at the first call
   if (!registry_.frozen()) {
     const Status frozen = registry_.freeze();
     if (!frozen.ok()) throw std::invalid_argument(frozen.message());

@@ -20,7 +20,9 @@ struct RuntimeOptions {
 
 class Runtime final : public RuntimeApi {
  public:
-  explicit Runtime(Registry registry, const RuntimeOptions& options = {});  // freezes a registry that is not
+  // Freezes a registry that is not. Throws std::invalid_argument for one that cannot be frozen, StatusError for a
+  // KRT_ISA that names no instruction set.
+  explicit Runtime(Registry registry, const RuntimeOptions& options = {});
 
   Result<Health> health() override;
   Result<std::vector<ModuleInfo>> list_modules() override;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -77,6 +78,16 @@ class [[nodiscard]] Status {
 };
 
 inline Status invalid(std::string message) { return {Reason::kInvalidArguments, std::move(message)}; }
+
+// Carries a status through code that cannot return one; a call through the registry answers with it.
+class StatusError : public std::runtime_error {
+ public:
+  explicit StatusError(Status status) : std::runtime_error(status.message()), status_(std::move(status)) {}
+  [[nodiscard]] const Status& status() const { return status_; }
+
+ private:
+  Status status_;
+};
 
 // A T, or the Status that says why there is none. value() of a failure is a programming error.
 template <class T>

@@ -35,6 +35,8 @@ struct Context {
   // The arguments were copied from another process (or from text), so that a kernel that changes one in place
   // may work on a converted copy: the change is sent back. False: the caller's own memory must be changed.
   bool arguments_by_value = false;
+  // The one variant that may serve the call; empty: the best that no gate refuses.
+  std::string_view force_variant = {};
   // Set by a kernel with variants: static text such as "avx3" or "scalar".
   std::string_view variant = "reference";
 };

@@ -80,6 +80,8 @@ Result<std::span<const Value>> arrange(const FunctionInfo& info, const Value& ar
 Status invoke(const FunctionInfo& info, Context& context, std::span<const Value> args, Value& out, Dict* mutated) {
   try {
     return info.thunk(info, context, args, out, mutated);
+  } catch (const StatusError& e) {
+    return {e.status().reason(), info.full_name() + ": " + e.status().message()};
   } catch (const std::bad_alloc&) {
     return {Reason::kResourceExhausted, info.full_name() + ": out of memory"};
   } catch (const std::length_error&) {

@@ -83,7 +83,7 @@ Dict FunctionInfo::describe() const {
   for (const ResultField& f : fields) results.emplace_back(Dict{{"name", f.name}, {"type", f.type}});
   List variant_list;
   for (const VariantInfo& v : variants) {
-    const std::string_view refusal = v.refusal != nullptr ? v.refusal() : std::string_view();
+    const std::string_view refusal = v.refusal({});
     variant_list.emplace_back(Dict{{"name", v.name}, {"refused_by", refusal.empty() ? Value() : Value(refusal)}});
   }
   return {{"module", module},
@@ -101,6 +101,7 @@ Dict FunctionInfo::describe() const {
                                 {"side_effects", name_of(caps.side_effects)}}},
           {"statuses", describe_statuses(statuses)},
           {"variants", std::move(variant_list)},
+          {"variant_shape", variant_shape},
           {"example", example}};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -55,10 +56,11 @@ std::string_view name_of(Determinism d);
 std::string_view name_of(Seed s);
 std::string_view name_of(SideEffects s);
 
-// An implementation of a kernel, best first; `refusal` answers null or the name of the gate that refuses it here.
+// An implementation of a kernel. `refusal` answers empty, or the name of the gate that refuses it on this machine for
+// a call of that shape; an empty shape asks about the machine alone (runtime/dispatch/variant.h).
 struct VariantInfo {
   std::string_view name;
-  std::string_view (*refusal)() = nullptr;
+  std::function<std::string_view(std::span<const std::int64_t> shape)> refusal;
 };
 
 struct FunctionInfo;
@@ -76,7 +78,8 @@ struct FunctionInfo {
   std::vector<ResultField> fields;
   Capabilities caps;
   StatusTable statuses;
-  std::vector<VariantInfo> variants;
+  std::vector<VariantInfo> variants;  // best first
+  std::string variant_shape;          // what the gates' shape holds, "rows x d"; empty where none asks for it
   std::string example;  // JSON args of a call that works; the registry walk runs it
   Thunk thunk = nullptr;
   int status_field = -1;  // which field of the result is the kernel's numeric status

@@ -60,8 +60,10 @@ class FunctionBuilder {
     info_.caps = caps;
     return *this;
   }
-  FunctionBuilder& variants(std::span<const VariantInfo> v) {
-    info_.variants.assign(v.begin(), v.end());
+  // Best first. `shape` names the numbers that choose among them, joined by " x ".
+  FunctionBuilder& variants(std::vector<VariantInfo> list, std::string_view shape = {}) {
+    info_.variants = std::move(list);
+    info_.variant_shape = shape;
     return *this;
   }
   // JSON args of a call that works.
