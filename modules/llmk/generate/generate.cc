@@ -1,7 +1,6 @@
 #include "modules/llmk/generate/generate.h"
 
 #include <cmath>
-#include <optional>
 
 #include "modules/llm_sampling/scalar/scalar.h"
 #include "runtime/registry/module_builder.h"
@@ -9,35 +8,47 @@
 namespace krt::llmk {
 namespace {
 
-// Independent maxima, so that the comparison of one logit does not wait for that of its neighbour.
-constexpr std::size_t kLanes = 32;
+// A row is looked at block by block, so that the second look, for the first id that has the maximum, is at one block
+// only. Within a block the maxima are independent: no comparison waits for its neighbour's.
+constexpr std::size_t kBlock = 1024, kLanes = 8;
 
-// The largest logit, or a NaN where there is any.
-double row_maximum(std::span<const double> logits) {
+// The largest value of a block that is not empty; a NaN where it holds any.
+double block_maximum(std::span<const double> block) {
   std::array<double, kLanes> best;
-  best.fill(logits[0]);
-  bool nan = false;
+  std::array<std::int64_t, kLanes> nan{};  // a mask as wide as the values: the loop becomes two compares and two blends
+  best.fill(block[0]);
   const auto take = [&](std::size_t lane, double v) {
     best[lane] = v > best[lane] ? v : best[lane];
-    nan |= v != v;
+    nan[lane] |= v != v ? -1 : 0;
   };
   std::size_t i = 0;
-  for (; i + kLanes <= logits.size(); i += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane) take(lane, logits[i + lane]);
-  for (; i < logits.size(); ++i) take(0, logits[i]);
-  return nan ? std::nan("") : *std::max_element(best.begin(), best.end());
+  for (; i + kLanes <= block.size(); i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) take(lane, block[i + lane]);
+  for (; i < block.size(); ++i) take(0, block[i]);
+  const bool any_nan = std::any_of(nan.begin(), nan.end(), [](std::int64_t mask) { return mask != 0; });
+  return any_nan ? std::nan("") : *std::max_element(best.begin(), best.end());
 }
 
-std::size_t first_nan(std::span<const double> logits) {
-  return static_cast<std::size_t>(std::find_if(logits.begin(), logits.end(), [](double v) { return std::isnan(v); }) -
-                                  logits.begin());
-}
-
-// llm_sampling's formula, asked of one id after the other.
-std::size_t first_equal(std::span<const double> logits, double maximum) {
-  std::size_t id = 0;
+// llm_sampling's formula, asked of one id after the other; where the maximum is a NaN, the first NaN.
+std::size_t first_maximum(std::span<const double> logits, std::size_t id, double maximum) {
+  if (std::isnan(maximum)) {
+    while (!std::isnan(logits[id])) ++id;
+    return id;
+  }
   while (llm_sampling::greedy_token_id(maximum, logits[id], static_cast<double>(id)) < 0) ++id;
   return id;
+}
+
+std::size_t argmax(std::span<const double> logits) {
+  double maximum = block_maximum(logits.first(std::min(kBlock, logits.size())));
+  std::size_t block = 0;
+  for (std::size_t begin = kBlock; begin < logits.size() && !std::isnan(maximum); begin += kBlock) {
+    const double here = block_maximum(logits.subspan(begin, std::min(kBlock, logits.size() - begin)));
+    if (here <= maximum) continue;  // a tie belongs to the earlier block; a NaN is no tie
+    maximum = here;
+    block = begin;
+  }
+  return first_maximum(logits, block, maximum);
 }
 
 }  // namespace
@@ -52,8 +63,7 @@ KvAppendResult kv_cache_append_flat(std::span<const double> cache, std::span<con
 GreedyResult greedy_argmax_flat(std::span<const double> logits, std::int64_t n) {
   const std::int64_t status = llmk_argmax_dims_check(n, std::ssize(logits));
   if (status != kOk) return {-1, 0, status};
-  const double maximum = row_maximum(logits);
-  const std::size_t id = std::isnan(maximum) ? first_nan(logits) : first_equal(logits, maximum);
+  const std::size_t id = argmax(logits);
   return {static_cast<std::int64_t>(id), logits[id], kOk};
 }
 
