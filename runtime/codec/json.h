@@ -8,7 +8,7 @@
 // - the bare tokens NaN, Infinity and -Infinity are numbers; as strings they are accepted wherever a kernel
 //   wants a number
 // - {"$handle": "h-..."} is a handle
-// - refused with the byte offset: malformed text, duplicate keys, ill-formed UTF-8, nesting over kMaxDepth,
+// - refused with the byte offset: malformed text, duplicate keys, ill-formed UTF-8, nesting over kMaxJsonDepth,
 //   anything after the text
 //
 // Value to text: a tensor is the (nested) array of its values, f16 and bf16 as the f32 they are.

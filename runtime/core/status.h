@@ -97,7 +97,11 @@ class [[nodiscard]] Result {
   Result(Status failure) : state_(std::move(failure)) { assert(!std::get<Status>(state_).ok()); }
 
   [[nodiscard]] bool ok() const { return std::holds_alternative<T>(state_); }
-  [[nodiscard]] Status status() const { return ok() ? Status() : std::get<Status>(state_); }
+  [[nodiscard]] const Status& status() const& {
+    static const Status kOk;
+    return ok() ? kOk : *std::get_if<Status>(&state_);
+  }
+  [[nodiscard]] Status status() && { return ok() ? Status() : std::move(*std::get_if<Status>(&state_)); }
   [[nodiscard]] T& value() & { return *std::get_if<T>(&state_); }
   [[nodiscard]] const T& value() const& { return *std::get_if<T>(&state_); }
   [[nodiscard]] T&& value() && { return std::move(*std::get_if<T>(&state_)); }
