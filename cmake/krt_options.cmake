@@ -10,12 +10,12 @@ endif()
 # do not depend on the ISA (docs/numerics.md).
 add_compile_options(-ffp-contract=off)
 
-# Highway (header only; runtime/dispatch/variant.h): the targets of every k_simd.cc. On x86 sse4 is the last one
-# compiled, in place of the emulated target that an x86-64 baseline would get; SVE waits for a machine to try it on.
-set(KRT_SIMD_DEFINITIONS "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  list(APPEND KRT_SIMD_DEFINITIONS HWY_BASELINE_TARGETS=HWY_SSE4)
-endif()
+# Highway (header only; runtime/dispatch/variant.h): the targets of every file compiled per instruction set. On x86 sse4
+# is the last one, in place of the emulated target that an x86-64 baseline would get; SVE waits for a machine to try
+# it on.
+target_compile_definitions(krt_options INTERFACE
+  "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)"
+  $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:HWY_BASELINE_TARGETS=HWY_SSE4>)
 
 if(KRT_SANITIZE)
   add_compile_options(-fsanitize=${KRT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

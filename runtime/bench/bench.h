@@ -21,11 +21,14 @@ enum class Ceiling {
 
 struct Case {
   std::string name;  // "llmk.gemv_fast/1024x3072/threads=2"
-  // What one run() moves or computes: bytes or flops. 0: the time itself is the figure (ns).
+  // What one run() moves or computes: flops under Ceiling::kFp32, else bytes. 0: the time itself is the figure (ns).
   double work = 0;
+  // How many calls one run() makes, where the figure is ns a call: std::function alone takes 2 ns.
+  double calls = 1;
   Ceiling ceiling = Ceiling::kNone;
-  int threads = 1;                      // that run() uses, for the ceiling
-  std::function<std::string()> check;   // empty text: the values are right; else what is wrong (the case is not timed)
+  int threads = 1;  // that run() uses, for the ceiling
+  // Empty text: the values are right; else what is wrong, and the case is not timed. A case without one fails.
+  std::function<std::string()> check;
   std::function<void()> run;            // one call
   std::string peer = {};                // "torch", "tvm-ffi", "direct call"; empty: no peer
   std::function<void()> peer_run = {};  // the same work by the peer
@@ -46,10 +49,11 @@ struct Row {
   double value = 0, peer_value = 0;
   double ratio = 0;          // peer's time / ours: above 1 is faster than the peer; 0 where there is no peer
   double ceiling_share = 0;  // 0 to 1; 0 where there is no ceiling
-  std::string failure;       // the check's text; nothing was timed then
+  std::string failure = {};  // the check's text; nothing was timed then
 };
 Row run(const Case& c);
-// {"name", "value", "unit", "peer", "peer_value", "ratio", "ceiling_share"} on one line.
+// {"name", "value", "unit", "peer", "peer_value", "ratio", "ceiling_share"} on one line, null where there is none;
+// "failure" too where the check failed.
 std::string to_json(const Row& row);
 
 // Measured once per process.

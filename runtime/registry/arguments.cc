@@ -81,6 +81,10 @@ std::string element_error(std::size_t i, const std::string& what) {
 template <class E, class S>
 bool convert_all(std::span<const S> from, std::vector<E>& to, ArgumentError& error) {
   to.resize(from.size());
+  if constexpr (std::is_same_v<E, float> && (std::is_same_v<S, F16> || std::is_same_v<S, BF16>)) {
+    for (std::size_t i = 0; i < from.size(); ++i) to[i] = to_f32(from[i]);  // exact: nothing to check
+    return true;
+  }
   for (std::size_t i = 0; i < from.size(); ++i) {
     const auto wide = widen(from[i]);
     if (convert(wide, to[i])) continue;

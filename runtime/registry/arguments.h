@@ -13,6 +13,7 @@
 // std::span<E>               f64[n]& ... changed in place: a writable tensor of that very dtype; a list, or any tensor
 //                                        of a caller in another process, is copied and comes back with the result.
 //                                        A handle must hold such a tensor: the change stays there
+// Floats, FloatsInPlace      float[n] .. f32, and half types converted at the edge (runtime/registry/floats.h)
 // Tensor, Handle, Value      tensor, handle, any
 // std::optional<T>           T?          null or absent is none
 //

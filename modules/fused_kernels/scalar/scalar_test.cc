@@ -4,15 +4,18 @@
 
 #include <cmath>
 
-#include "runtime/testing/value_check.h"
+#include "modules/builtin.h"
+#include "runtime/testing/scalar_formulas.h"
 
 namespace krt::fused_kernels {
 namespace {
 
-using testing::ValueCheck;
+TEST(FusedKernels, EveryFormulaMatchesTheOracle) {
+  Runtime runtime(builtin_registry(), {.threads = 1});
+  testing::expect_scalar_formulas(runtime, "fused_kernels");
+}
 
 TEST(FusedKernels, FusedAddNorm) {
-  ValueCheck check("fused_kernels.fused_add_norm");
   EXPECT_EQ(fused_add_norm(1, 2, 0.5, 2, 1.5, 0.25), 7.75);
   // Every step is rounded: 1 + 2^-53 is 1, and nothing of it is left after the mean.
   EXPECT_EQ(fused_add_norm(1, 0x1p-53, 1, 1, 1, 0), 0);

@@ -4,15 +4,18 @@
 
 #include <cmath>
 
-#include "runtime/testing/value_check.h"
+#include "modules/builtin.h"
+#include "runtime/testing/scalar_formulas.h"
 
 namespace krt::llm_sampling {
 namespace {
 
-using testing::ValueCheck;
+TEST(LlmSampling, EveryFormulaMatchesTheOracle) {
+  Runtime runtime(builtin_registry(), {.threads = 1});
+  testing::expect_scalar_formulas(runtime, "llm_sampling");
+}
 
 TEST(LlmSampling, GreedyTokenId) {
-  ValueCheck check("llm_sampling.greedy_token_id");
   EXPECT_EQ(greedy_token_id(9, 9, 1), 1);
   EXPECT_EQ(greedy_token_id(9, std::nextafter(9.0, 0.0), 1), -1);
   EXPECT_EQ(greedy_token_id(-HUGE_VAL, -HUGE_VAL, 0), 0);

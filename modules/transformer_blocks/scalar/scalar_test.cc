@@ -4,15 +4,18 @@
 
 #include <cmath>
 
-#include "runtime/testing/value_check.h"
+#include "modules/builtin.h"
+#include "runtime/testing/scalar_formulas.h"
 
 namespace krt::transformer_blocks {
 namespace {
 
-using testing::ValueCheck;
+TEST(TransformerBlocks, EveryFormulaMatchesTheOracle) {
+  Runtime runtime(builtin_registry(), {.threads = 1});
+  testing::expect_scalar_formulas(runtime, "transformer_blocks");
+}
 
 TEST(TransformerBlocks, ResidualConnection) {
-  ValueCheck check("transformer_blocks.residual_connection");
   EXPECT_EQ(residual_connection(1.5, 2.25), 3.75);
   EXPECT_EQ(residual_connection(1, 0x1p-53), 1);  // to nearest even
   EXPECT_EQ(residual_connection(1, 0x1.8p-53), 1 + 0x1p-52);

@@ -1,0 +1,42 @@
+#pragma once
+// RemoteRuntime::Channel: unary calls of krt.v1.KernelRuntime, raw or as messages.
+
+#include <google/protobuf/message.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include "client/cpp/remote_runtime.h"
+#include "proto/codec/message.h"
+
+namespace krt {
+
+class RemoteRuntime::Channel {
+ public:
+  explicit Channel(const RemoteOptions& options);
+
+  // The response's bytes. `method` is a name such as "Execute".
+  Result<grpc::ByteBuffer> call(const char* method, const grpc::ByteBuffer& request, const CallControl& control);
+
+  template <class Response>
+  Result<std::shared_ptr<Response>> call(const char* method, const grpc::ByteBuffer& request,
+                                         const CallControl& control) {
+    Result<grpc::ByteBuffer> bytes = call(method, request, control);
+    if (!bytes.ok()) return bytes.status();
+    auto response = std::make_shared<Response>();
+    if (!wire::parse(*bytes, *response)) return malformed(method);
+    return response;
+  }
+  template <class Response>
+  Result<std::shared_ptr<Response>> call(const char* method, const google::protobuf::Message& request,
+                                         const CallControl& control) {
+    return call<Response>(method, wire::serialize(request), control);
+  }
+
+ private:
+  [[nodiscard]] Status malformed(const char* method) const;
+
+  const std::string address_;
+  const std::size_t max_message_bytes_;
+  grpc::GenericStub stub_;
+};
+
+}  // namespace krt

@@ -1,0 +1,18 @@
+#pragma once
+// algenta.runtime.v1.CodnaRuntime over a RuntimeApi: arguments and results are JSON text.
+
+#include <vector>
+
+#include "runtime/api.h"
+#include "server/method.h"
+
+namespace krt {
+
+// `runtime` outlives the methods.
+std::vector<Method> codna_runtime_methods(RuntimeApi& runtime);
+
+// The one JSON value that this service has for a result: changed arguments are members beside the kernel's own fields,
+// which win where a name is in both. Where the kernel's value is no dict, it is the member "result".
+Value with_mutated(Value result, Dict mutated);
+
+}  // namespace krt
