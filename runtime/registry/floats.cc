@@ -26,8 +26,7 @@ bool read_as(const Value& value, Argument<FloatsInPlace>::Slot& slot, Context& c
   if (!read_in_place(value, read, context, error)) return false;
   slot.tensor = read.tensor;
   slot.resident = read.resident;
-  std::span<E> values = read.get();
-  slot.floats = values;
+  slot.floats = read.get();
   return true;
 }
 

@@ -50,8 +50,8 @@ class FloatsInPlace {
  public:
   FloatsInPlace() = default;
   template <class R>
-  requires std::convertible_to<R&, std::span<float>> FloatsInPlace(R& f32)
-      : values_(f32), memory_(std::as_writable_bytes(std::span<float>(f32))) {}
+  requires std::convertible_to<R&&, std::span<float>> FloatsInPlace(R&& f32)
+      : values_(std::forward<R>(f32)), memory_(std::as_writable_bytes(values_)) {}
   FloatsInPlace(std::span<F16> half);
   FloatsInPlace(std::span<BF16> half);
   FloatsInPlace(FloatsInPlace&&) = default;
