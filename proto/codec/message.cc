@@ -63,6 +63,7 @@ class Checker {
     if (left >= 0 && length > left) return malformed(type);
     const CodedInputStream::Limit outer = in_.PushLimit(length);
     Status bad = message(type, depth);
+    if (bad.ok() && in_.BytesUntilLimit() != 0) bad = malformed(type);  // the input ended inside
     in_.PopLimit(outer);
     return bad;
   }
