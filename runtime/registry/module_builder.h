@@ -105,7 +105,8 @@ class ModuleBuilder {
   }
 
   template <auto Fn, std::size_t... I>
-  static void add_params(FunctionInfo& info, std::span<const Arg> args, std::index_sequence<I...>) {
+  static void add_params([[maybe_unused]] FunctionInfo& info, [[maybe_unused]] std::span<const Arg> args,
+                         std::index_sequence<I...>) {
     (info.params.push_back(param<typename Binding<Fn>::template ParamType<I>>(args[I])), ...);
   }
 
