@@ -27,6 +27,9 @@ Result<Value> parse_json(std::string_view text);
 // The args of execute: like parse_json, but the elements of a top-level array stay separate values ([6,6,6] is
 // three ints, not a tensor). Empty text is null.
 Result<Value> parse_json_args(std::string_view text);
+// A message that carries such args: like parse_json, but the elements of an array that is a member "args" stay
+// separate.
+Result<Value> parse_json_message(std::string_view text);
 
 enum class NonFinite {
   kStrings,  // "NaN", "Infinity", "-Infinity": strict JSON

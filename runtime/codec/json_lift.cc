@@ -109,7 +109,7 @@ class Numbers {
 
 class Lifter {
  public:
-  Lifter(std::string_view text, bool keep_outermost) : text_(text), keep_outermost_(keep_outermost) {}
+  Lifter(std::string_view text, Keep keep) : text_(text), keep_(keep) {}
 
   Status run() {
     if (const std::size_t nul = text_.find('\0'); nul != text_.npos) return malformed_json(nul, "a NUL byte");
@@ -152,7 +152,7 @@ class Lifter {
     if (depth_ == kMaxJsonDepth)
       return malformed_json(at_, "nested more than " + std::to_string(kMaxJsonDepth) + " deep");
     if (text_[at_] == '[') {
-      if (depth_ > 0 || !keep_outermost_) {
+      if (!kept()) {
         bool lifted = false;
         if (Status bad = lift_array(lifted); !bad.ok() || lifted) return bad;
       }
@@ -161,6 +161,20 @@ class Lifter {
     ++depth_;
     ++at_;
     return {};
+  }
+
+  // Whether the array at at_ is one of those that stay.
+  [[nodiscard]] bool kept() const {
+    if (keep_ != Keep::kArgs) return keep_ == Keep::kOutermost && depth_ == 0;
+    std::string_view before = text_.substr(0, at_);
+    const auto skip_space = [&before] {
+      while (!before.empty() && is_space(before.back())) before.remove_suffix(1);
+    };
+    skip_space();
+    if (!before.ends_with(':')) return false;
+    before.remove_suffix(1);
+    skip_space();
+    return before.ends_with("\"args\"");
   }
 
   // Lifts the array at at_ where it is a flat one of at least one number.
@@ -212,7 +226,7 @@ class Lifter {
   }
 
   const std::string_view text_;
-  const bool keep_outermost_;
+  const Keep keep_;
   LiftedJson out_;
   std::size_t at_ = 0, copied_ = 0, ordinal_ = 0;
   int depth_ = 0;
@@ -232,8 +246,8 @@ std::size_t LiftedJson::original_offset(std::size_t reduced) const {
   return before.original + (reduced - before.reduced);
 }
 
-Result<LiftedJson> lift_json(std::string_view text, bool keep_outermost) {
-  Lifter lifter(text, keep_outermost);
+Result<LiftedJson> lift_json(std::string_view text, Keep keep) {
+  Lifter lifter(text, keep);
   if (Status bad = lifter.run(); !bad.ok()) return bad;
   return lifter.take();
 }

@@ -32,8 +32,15 @@ struct LiftedJson {
   [[nodiscard]] std::size_t original_offset(std::size_t reduced) const;
 };
 
+// Which arrays stay as they are, whatever they hold.
+enum class Keep {
+  kNone,
+  kOutermost,  // the one that is the whole text
+  kArgs,       // the members "args"
+};
+
 // Refuses a NUL byte, nesting over kMaxJsonDepth and numbers that fit no int64 or no double, before anything else
-// is done with the text. With `keep_outermost` an array that is the whole text stays as it is.
-Result<LiftedJson> lift_json(std::string_view text, bool keep_outermost);
+// is done with the text.
+Result<LiftedJson> lift_json(std::string_view text, Keep keep);
 
 }  // namespace krt::detail

@@ -155,19 +155,21 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   Status failure_;
 };
 
-Result<Value> parse(std::string_view text, bool keep_outermost) {
-  Result<LiftedJson> lifted = detail::lift_json(text, keep_outermost);
+Result<Value> parse(std::string_view text, detail::Keep keep) {
+  Result<LiftedJson> lifted = detail::lift_json(text, keep);
   if (!lifted.ok()) return lifted.status();
   return Builder(*lifted, text.size()).run();
 }
 
 }  // namespace
 
-Result<Value> parse_json(std::string_view text) { return parse(text, false); }
+Result<Value> parse_json(std::string_view text) { return parse(text, detail::Keep::kNone); }
 
 Result<Value> parse_json_args(std::string_view text) {
   if (text.empty()) return Value();
-  return parse(text, true);
+  return parse(text, detail::Keep::kOutermost);
 }
+
+Result<Value> parse_json_message(std::string_view text) { return parse(text, detail::Keep::kArgs); }
 
 }  // namespace krt

@@ -97,6 +97,19 @@ TEST(JsonParse, ArgsKeepTheElementsOfTheOutermostArray) {
   EXPECT_FALSE(parse_json_args(" ").ok());
 }
 
+TEST(JsonParse, AMessageKeepsTheElementsOfItsArgs) {
+  const Result<Value> v = parse_json_message(
+      R"({"args" : [3, 2.5, [1,2]], "other": [1,2], "requests": [{"args":[1,2]}, {"args":{"x":[1,2]}}], "s": "\"args\":"})");
+  ASSERT_TRUE(v.ok()) << v.status().message();
+  const Value ints = std::vector<std::int64_t>{1, 2};
+  EXPECT_TRUE(identical((*v)["args"], List{3, 2.5, ints}));
+  EXPECT_TRUE(identical((*v)["other"], ints));
+  const List& requests = *(*v)["requests"].get_if<List>();
+  EXPECT_TRUE(identical(requests[0]["args"], List{1, 2}));
+  EXPECT_TRUE(identical(requests[1]["args"]["x"], ints));
+  EXPECT_FALSE(parse_json_message(R"({"args": [1, 2)").ok());
+}
+
 TEST(JsonParse, RefusalsCarryTheOffsetOfTheText) {
   const std::string deep(64, '[');
   const struct {
