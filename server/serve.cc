@@ -67,16 +67,17 @@ class StopSignals {
 };
 
 int drain(Server& server, StopSignals& signals, std::chrono::milliseconds limit) {
+  std::atomic<bool> done = false;  // set before wake(): the future is ready only some time after it
   std::future<bool> drained = std::async(std::launch::async, [&] {
     const bool all = server.drain();
+    done = true;
     wake();
     return all;
   });
   std::future<void> hurry;
-  while (drained.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+  while (!done) {
     if (signals_seen > 1 && !hurry.valid()) hurry = std::async(std::launch::async, [&] { server.shutdown(); });
-    if (signals.wait(limit)) continue;
-    if (drained.wait_for(std::chrono::seconds(0)) == std::future_status::ready) break;
+    if (signals.wait(limit) || done) continue;
     std::fputs("krt serve: calls in flight do not end; giving up\n", stderr);
     std::_Exit(EXIT_FAILURE);
   }
