@@ -6,6 +6,7 @@
 #include "modules/gemm/contract/contract.h"
 #include "runtime/testing/guarded_buffer.h"
 #include "runtime/testing/random.h"
+#include "runtime/testing/test_context.h"
 #include "runtime/testing/tolerance.h"
 #include "runtime/testing/value_check.h"
 
@@ -16,14 +17,12 @@ using testing::all_within;
 using testing::GuardedBuffer;
 using testing::Rng;
 using testing::same_bits;
+using testing::TestContext;
 using testing::ValueCheck;
 
 GemmResult gemv(std::span<const double> a, std::span<const double> x, std::int64_t m, std::int64_t n, bool trans,
                 int threads = 1) {
-  Arena arena(threads);
-  HandleTable handles;
-  Context context{arena, handles};
-  return gemv_flat(context, a, x, m, n, trans);
+  return gemv_flat(TestContext(threads), a, x, m, n, trans);
 }
 
 // The oracle works on one output at a time: in long double for the value, in f64 for the bits.

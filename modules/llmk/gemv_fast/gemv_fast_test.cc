@@ -8,6 +8,7 @@
 #include "modules/llmk/contract/contract.h"
 #include "runtime/testing/guarded_buffer.h"
 #include "runtime/testing/random.h"
+#include "runtime/testing/test_context.h"
 #include "runtime/testing/tolerance.h"
 #include "runtime/testing/value_check.h"
 
@@ -18,6 +19,7 @@ using testing::all_within;
 using testing::GuardedBuffer;
 using testing::Rng;
 using testing::same_bits;
+using testing::TestContext;
 using testing::ValueCheck;
 
 struct Problem {
@@ -27,19 +29,13 @@ struct Problem {
       : m(m), n(n), a(rng.normals<double>(m * n)), x(rng.normals<double>(m)) {}
 
   ParallelGemvResult run(int threads) const {
-    Arena arena(threads);
-    HandleTable handles;
-    Context context{arena, handles};
-    return gemv_transposed_parallel_flat(context, a.cspan(), x.cspan(), static_cast<std::int64_t>(m),
+    return gemv_transposed_parallel_flat(TestContext(threads), a.cspan(), x.cspan(), static_cast<std::int64_t>(m),
                                          static_cast<std::int64_t>(n));
   }
   // What the frozen kernel answers.
   std::vector<double> frozen() const {
-    Arena arena(1);
-    HandleTable handles;
-    Context context{arena, handles};
-    return gemm::gemv_flat(context, a.cspan(), x.cspan(), static_cast<std::int64_t>(m), static_cast<std::int64_t>(n),
-                           true)
+    return gemm::gemv_flat(TestContext(), a.cspan(), x.cspan(), static_cast<std::int64_t>(m),
+                           static_cast<std::int64_t>(n), true)
         .c;
   }
 };
@@ -73,10 +69,7 @@ TEST(GemvFast, DocumentedExampleByName) {
 
 TEST(GemvFast, NonUniformWeightsAreHandComputable) {
   const std::vector<double> a{1, 2, 3, 4, 5, 6}, x{0.5, -2};
-  Arena arena(1);
-  HandleTable handles;
-  Context context{arena, handles};
-  EXPECT_EQ(gemv_transposed_parallel_flat(context, a, x, 2, 3).y, (std::vector<double>{-7.5, -9, -10.5}));
+  EXPECT_EQ(gemv_transposed_parallel_flat(TestContext(), a, x, 2, 3).y, (std::vector<double>{-7.5, -9, -10.5}));
 }
 
 // 300 x 300 and 128 x 1536 are the documented shapes; the others stand at the fan-out threshold, at tails of the row
@@ -121,10 +114,7 @@ TEST(GemvFast, ControlAMissingRowIsNoticed) {
 
 TEST(GemvFast, StartsAtPositiveZero) {
   const std::vector<double> a(3, -0.0), x{1};
-  Arena arena(1);
-  HandleTable handles;
-  Context context{arena, handles};
-  for (const double y : gemv_transposed_parallel_flat(context, a, x, 1, 3).y) EXPECT_FALSE(std::signbit(y));
+  for (const double y : gemv_transposed_parallel_flat(TestContext(), a, x, 1, 3).y) EXPECT_FALSE(std::signbit(y));
 }
 
 TEST(GemvFast, NonFiniteValuesStayInTheirColumn) {
@@ -159,9 +149,7 @@ TEST(GemvFast, RefusesWrongDimensions) {
       {six, six, 2, 3, kGemvXLengthMismatch},
       {six, two, 3, 2, kGemvXLengthMismatch},
   };
-  Arena arena(2);
-  HandleTable handles;
-  Context context{arena, handles};
+  TestContext context(2);
   for (const auto& row : rows) {
     const ParallelGemvResult r = gemv_transposed_parallel_flat(context, row.a, row.x, row.m, row.n);
     EXPECT_EQ(r.status, row.status);

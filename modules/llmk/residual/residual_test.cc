@@ -5,6 +5,7 @@
 #include "modules/llmk/contract/contract.h"
 #include "runtime/testing/guarded_buffer.h"
 #include "runtime/testing/random.h"
+#include "runtime/testing/test_context.h"
 #include "runtime/testing/tolerance.h"
 #include "runtime/testing/value_check.h"
 
@@ -14,6 +15,7 @@ namespace {
 using testing::GuardedBuffer;
 using testing::Rng;
 using testing::same_bits;
+using testing::TestContext;
 using testing::ValueCheck;
 
 // The oracle: one addition per element, in long double, rounded once. For two doubles this is the IEEE sum.
@@ -24,10 +26,7 @@ std::vector<double> oracle(std::span<const double> a, std::span<const double> b)
 }
 
 ResidResult add(std::span<const double> a, std::span<const double> b, std::int64_t n, int threads = 1) {
-  Arena arena(threads);
-  HandleTable handles;
-  Context context{arena, handles};
-  return residual_add_flat(context, a, b, n);
+  return residual_add_flat(TestContext(threads), a, b, n);
 }
 
 TEST(Residual, DocumentedExample) {
