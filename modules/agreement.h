@@ -4,38 +4,41 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <span>
 
 namespace krt {
 
-class Agreement {
- public:
-  // True where this pair is the furthest apart so far. Equal infinities agree; a NaN on either side never does.
-  bool compare(double got, double want, double tolerance) {
-    const double delta = got == want ? 0.0 : std::fabs(got - want);
-    within_ = within_ && delta <= tolerance;
-    const bool furthest = n_++ == 0 || (!std::isnan(max_delta_) && !(delta <= max_delta_));
+struct Agreement {
+  double max_delta = 0;
+  double tolerance_at_max = 0;  // of the value whose delta is the largest
+  bool within = true;           // every value, each by its own tolerance
+  std::int64_t compared = 0;
+
+  // Two NaNs, or two equal infinities, agree; one NaN is infinitely far from everything else. True where this pair is
+  // the furthest apart so far.
+  bool add(double got, double want, double tolerance) {
+    const bool same = got == want || (std::isnan(got) && std::isnan(want));
+    double delta = same ? 0 : std::fabs(got - want);
+    if (std::isnan(delta)) delta = std::numeric_limits<double>::infinity();
+    const bool furthest = delta > max_delta || compared == 0;
     if (furthest) {
-      max_delta_ = delta;
-      tolerance_ = tolerance;
+      max_delta = delta;
+      tolerance_at_max = tolerance;
     }
+    within = within && delta <= tolerance;
+    ++compared;
     return furthest;
   }
-
-  [[nodiscard]] double max_abs_delta() const { return max_delta_; }
-  [[nodiscard]] double tolerance_at_max() const { return tolerance_; }  // of the pair that is furthest apart
-  [[nodiscard]] bool within_tolerance() const { return within_; }       // every pair, each by its own tolerance
-  [[nodiscard]] std::int64_t n_compared() const { return n_; }
+  void add(std::span<const double> got, std::span<const double> want, double tolerance) {
+    for (std::size_t i = 0; i < want.size(); ++i) add(got[i], want[i], tolerance);
+  }
 
   // For a result struct {max_abs_delta, tolerance_at_max, within_tolerance, n_compared, status}.
   template <class R>
   [[nodiscard]] R result(std::int64_t status) const {
-    return {max_delta_, tolerance_, within_, n_, status};
+    return {max_delta, tolerance_at_max, within, compared, status};
   }
-
- private:
-  double max_delta_ = 0, tolerance_ = 0;
-  bool within_ = true;
-  std::int64_t n_ = 0;
 };
 
 // A loss and how far rounding may have moved it.

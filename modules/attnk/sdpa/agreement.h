@@ -1,36 +1,14 @@
 #pragma once
-// Agreement: how far two computations of the same values are apart, as the *Agreement results of the family report it.
+// What two computations of one attention may differ by; modules/agreement.h compares them.
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <span>
 
+#include "modules/agreement.h"
+
 namespace krt::attnk {
-
-struct Agreement {
-  double max_delta = 0;
-  double tolerance_at_max = 0;  // of the value whose delta is the largest
-  bool within = true;
-  std::int64_t compared = 0;
-
-  // Two NaNs, or two equal infinities, agree; one NaN is infinitely far from everything else.
-  void add(double got, double want, double tolerance) {
-    const bool same = got == want || (std::isnan(got) && std::isnan(want));
-    double delta = same ? 0 : std::fabs(got - want);
-    if (std::isnan(delta)) delta = std::numeric_limits<double>::infinity();
-    if (delta > max_delta || compared == 0) {
-      max_delta = delta;
-      tolerance_at_max = tolerance;
-    }
-    within = within && delta <= tolerance;
-    ++compared;
-  }
-  void add(std::span<const double> got, std::span<const double> want, double tolerance) {
-    for (std::size_t i = 0; i < want.size(); ++i) add(got[i], want[i], tolerance);
-  }
-};
 
 // The largest finite magnitude.
 inline double magnitude(std::span<const double> values) {

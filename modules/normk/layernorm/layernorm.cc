@@ -141,8 +141,8 @@ LayerNormAgreement layernorm_gradcheck_flat(Context& context, std::span<const do
       slope += dy[i * rows.width + j];
       magnitude += std::fabs(dy[i * rows.width + j]);
     }
-    agreement.compare(grad.dbeta[j], static_cast<double>(slope),
-                      static_cast<double>(magnitude) * static_cast<double>(n_rows + 1) * 0x1p-53);
+    agreement.add(grad.dbeta[j], static_cast<double>(slope),
+                  static_cast<double>(magnitude) * static_cast<double>(n_rows + 1) * 0x1p-53);
   }
   return agreement.result<LayerNormAgreement>(kOk);
 }
@@ -159,7 +159,7 @@ LayerNormAgreement layernorm_variance_agrees_flat(std::span<const double> x, std
     const double of_mean = roundings * mean_magnitude(rows.of(x, i));
     const double tolerance =
         2 * roundings * std::sqrt(m.variance) * std::hypot(std::sqrt(m.variance), m.mean) + 2 * of_mean * of_mean;
-    agreement.compare(m.variance, welford(rows.of(x, i)).variance, tolerance);
+    agreement.add(m.variance, welford(rows.of(x, i)).variance, tolerance);
   }
   return agreement.result<LayerNormAgreement>(kOk);
 }
