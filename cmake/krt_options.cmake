@@ -1,9 +1,9 @@
-# krt_options: what every target of the project is compiled with; never exported.
+# krt_options: what every target of the project is compiled with; installed it is empty.
 add_library(krt_options INTERFACE)
-target_compile_options(krt_options INTERFACE -Wall -Wextra -Werror)
+target_compile_options(krt_options INTERFACE $<BUILD_INTERFACE:-Wall> $<BUILD_INTERFACE:-Wextra> $<BUILD_INTERFACE:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # g++ 12 sees overlaps in `"text" + std::string` that are not there (GCC bug 105651).
-  target_compile_options(krt_options INTERFACE -Wno-restrict)
+  target_compile_options(krt_options INTERFACE $<BUILD_INTERFACE:-Wno-restrict>)
 endif()
 
 # No contraction anywhere: a * b + c rounds twice unless the source says fma, so that the bits of the f64 kernels
