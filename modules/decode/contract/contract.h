@@ -3,7 +3,7 @@
 // and sampling.
 //
 // Order of the checks: an empty dimension (601), then one that is too large (602), then the lengths in argument order
-// (604 to 607), then what the other arguments say (608 to 616). What a code means for one kernel is in its header.
+// (604 to 607), then what the other arguments say (608 to 617). What a code means for one kernel is in its header.
 
 #include <array>
 #include <cstdint>
@@ -36,9 +36,10 @@ enum DecodeStatus : std::int64_t {
   kNanLogit = 614,
   kInfiniteLogit = 615,
   kNoFiniteLogit = 616,
+  kDrawUndetermined = 617,
 };
 
-inline constexpr std::array<StatusEntry, 17> kStatuses{{
+inline constexpr std::array<StatusEntry, 18> kStatuses{{
     {kOk, "decode_ok", "the kernel ran and every element of the output is defined"},
     {kEmptyDimension, "decode_empty_dimension", "a required dimension or length was < 1"},
     {kDimensionTooLarge, "decode_dimension_too_large", "a dimension exceeds DECODE_MAX_DIM (1 << 24)"},
@@ -56,6 +57,7 @@ inline constexpr std::array<StatusEntry, 17> kStatuses{{
     {kNanLogit, "decode_nan_logit", "a logit is NaN, so that the row has no distribution"},
     {kInfiniteLogit, "decode_infinite_logit", "a logit is +infinity, so that the row has no distribution"},
     {kNoFiniteLogit, "decode_no_finite_logit", "every logit is -infinity"},
+    {kDrawUndetermined, "decode_draw_undetermined", "sampling needs a uniform draw or a seed, and not both"},
 }};
 
 // Total: a code outside the table is "decode_code_out_of_range".

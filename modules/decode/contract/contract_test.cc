@@ -30,6 +30,7 @@ TEST(DecodeContract, CodesKeepTheirNames) {
       {614, "decode_nan_logit"},
       {615, "decode_infinite_logit"},
       {616, "decode_no_finite_logit"},
+      {617, "decode_draw_undetermined"},
   };
   for (const auto& [code, name] : rows) EXPECT_EQ(decode_status_name(code), name) << code;
 }
