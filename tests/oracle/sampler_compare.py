@@ -8,7 +8,8 @@ minutes. A row counts as
 
     equal      the same set of ids
     tied       the same scores, but other ids of equal score at an edge: transformers leaves open which (its sort is
-               not stable), here the lower ids stay, which is checked
+               not stable), here the lower ids stay, which is checked; for min_p with min_tokens_to_keep the same
+               probabilities (it ranks by them, and they underflow to ties)
     float64    transformers keeps another set when its own chain runs in float64: the row stands on a rounding
     refused    the scores after penalties and temperature hold +infinity or NaN, or no finite one, on both sides
     wrong      anything else. None is allowed; the exit status says so
@@ -136,6 +137,10 @@ def verdict(krt, processors, options, logits, history):
         return "equal"
     if np.array_equal(np.sort(scores), np.sort(finite[kept])):
         return "tied" if "typical_p" in options or lower_ids_stay(finite, ids) else "wrong"
+    rounded = before.softmax(-1).numpy()  # by which min-p ranks what min_tokens_to_keep saves
+    if "min_p" in options and options.get("min_tokens_to_keep", 1) > 1:
+        if len(ids) == len(kept) and np.array_equal(np.sort(rounded[ids]), np.sort(rounded[kept])):
+            return "tied"
     exact = survivors(apply(scaling + filters, torch.from_numpy(logits).double(), history))
     return "float64" if not np.array_equal(kept, exact) else "wrong"
 

@@ -4,32 +4,23 @@ namespace krt::decode {
 namespace {
 
 constexpr std::size_t kTopHTokens = 100;  // transformers looks at no more
-// A bound that f32 rounding of a probability cannot cross.
-constexpr double kBelow = 1 - 1e-6;
-
 // To f32, as where transformers rounds.
 float f32(double x) { return static_cast<float>(x); }
-
-double descending(const Candidate& c) { return -static_cast<double>(c.score); }
-
-// Whether `c` stands at or before the edge in the order of `key`.
-bool up_to(const Keyed& edge, double key, std::uint32_t id) { return key != edge.key ? key < edge.key : id <= edge.id; }
-bool up_to(const Keyed& edge, const Candidate& c) { return up_to(edge, descending(c), c.id); }
 
 // Keeps what has at least that probability, and the scores that reach the keep-th highest one.
 void cutoff(Selection& s, float probability, std::size_t keep) {
   const double total = s.total();
   s.gather(std::min(s.score_of_weight(static_cast<double>(probability) * total * kBelow), s.reached_by(keep)));
-  const Keyed last = s.nth(descending, keep);
-  s.keep_if([&](const Candidate& c) { return f32(c.weight / total) >= probability || descending(c) <= last.key; });
+  const Candidate last = s.nth(descending, keep);
+  s.keep_if([&](const Candidate& c) { return f32(c.weight / total) >= probability || c.score >= last.score; });
 }
 
 }  // namespace
 
 void top_k(Selection& s, std::size_t k, Ties ties) {
   s.gather(s.reached_by(k));
-  const Keyed last = s.nth(descending, k);
-  s.keep_if([&](const Candidate& c) { return ties == Ties::kKeep ? descending(c) <= last.key : up_to(last, c); });
+  const Candidate last = s.nth(descending, k);
+  s.keep_if([&](const Candidate& c) { return ties == Ties::kKeep ? c.score >= last.score : !before(last, c); });
 }
 
 void top_h(Selection& s, double alpha) {
@@ -57,22 +48,23 @@ void top_h(Selection& s, double alpha) {
 
 void top_p(Selection& s, double p, std::size_t keep) {
   const double total = s.total();
-  // A token whose weight is below this has less than 1 - p at and behind it, even if all were as heavy.
-  const double weight = (1 - p) * total / static_cast<double>(s.vocabulary()) * kBelow;
-  s.gather(std::min(s.score_of_weight(weight), s.reached_by(keep)));
+  s.gather_but((1 - p) * total, keep);
+  const auto probability = [&](const Candidate& c) { return static_cast<double>(f32(c.weight / total)); };
+  double all = s.rest() / total;
+  for (const Candidate& c : s.gathered()) all += probability(c);
   const float dropped = f32(1 - p);
-  const Keyed nucleus =
-      s.edge(descending, [&](double cumulative) { return f32((total - cumulative) / total) <= dropped; });
-  const Keyed kept = s.nth(descending, keep);
-  s.keep_if([&](const Candidate& c) { return up_to(nucleus, c) || up_to(kept, c); });
+  const Candidate nucleus =
+      s.edge(descending, probability, [&](double cumulative) { return f32(all - cumulative) <= dropped; });
+  const Candidate kept = keep > 1 ? s.nth(descending, keep) : nucleus;
+  s.keep_if([&](const Candidate& c) { return !before(nucleus, c) || !before(kept, c); });
 }
 
 void min_p(Selection& s, double p, std::size_t keep) {
   const double total = s.total();
   const float bound = f32(p) * f32(1 / total);
   s.gather(std::min(s.score_of_weight(p * kBelow), s.reached_by(keep)));
-  const Keyed kept = s.nth(descending, keep);
-  s.keep_if([&](const Candidate& c) { return f32(c.weight / total) >= bound || up_to(kept, c); });
+  const Candidate kept = s.nth(descending, keep);
+  s.keep_if([&](const Candidate& c) { return f32(c.weight / total) >= bound || !before(kept, c); });
 }
 
 void typical_p(Selection& s, double mass, std::size_t keep) {
@@ -83,10 +75,15 @@ void typical_p(Selection& s, double mass, std::size_t keep) {
   const auto surprise = [&](const Candidate& c) {
     return std::fabs(log_total - static_cast<double>(c.score - s.max()) - entropy);
   };
-  const float enough = f32(mass);
-  const Keyed last = s.edge(surprise, [&](double cumulative) { return f32(cumulative / total) >= enough; });
-  const Keyed kept = s.nth(surprise, keep);
-  s.keep_if([&](const Candidate& c) { return surprise(c) <= last.key || up_to(kept, surprise(c), c.id); });
+  const auto weight = [](const Candidate& c) { return c.weight; };
+  const Candidate last = s.edge(surprise, weight, [&](double cumulative) { return cumulative / total >= mass; });
+  const Candidate kept = keep > 1 ? s.nth(surprise, keep) : last;
+  const double furthest = surprise(last);
+  const double kept_furthest = surprise(kept);
+  s.keep_if([&](const Candidate& c) {
+    const double x = surprise(c);
+    return x <= furthest || x < kept_furthest || (x == kept_furthest && c.id <= kept.id);
+  });
 }
 
 void epsilon_cutoff(Selection& s, double epsilon, std::size_t keep) { cutoff(s, f32(epsilon), keep); }

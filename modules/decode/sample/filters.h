@@ -3,8 +3,9 @@
 // logits_process.py; the order is that of its _get_logits_processor): temperature, top-h, top-k, top-p, min-p, typical,
 // epsilon, eta. Each renormalises over what the one before it left.
 //
-// Where a rule compares an f32 probability with a bound there, it does here: both sides are rounded to f32 before the
-// comparison; what they are computed from is f64. `keep` is min_tokens_to_keep.
+// Where transformers compares f32 probabilities with a bound, both sides are rounded to f32 here too before they are
+// compared; what they are computed from is f64, and so is all of typical's and top-h's arithmetic, whose f32 keys would
+// be mostly noise on flat rows. `keep` is min_tokens_to_keep.
 
 #include <cstdint>
 

@@ -6,9 +6,11 @@
 // IEEE operations without fused multiply-adds, and sums run in kLanes interleaved partial sums whatever the width of
 // a vector. So the survivors, the probabilities and the tokens do not depend on the machine.
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "runtime/dispatch/variant.h"
@@ -23,29 +25,33 @@ inline constexpr std::size_t kSlack = 16;    // values behind the end that a vec
 // HF: scores / temperature, a true division in f32.
 inline float scaled(float logit, float temperature) { return logit / temperature; }
 
-// exp(score - max): the difference in f32 as softmax forms it, the exponential in f64, relative error <= 2^-41.
+// exp(score - max): the difference in f32 as softmax forms it, the exponential in f64, relative error <= 2^-37.
 // exp(0) is 1 exactly. Below -708 the weight is that of -708 (3.3e-308), so that no subnormal appears.
 inline constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
 inline constexpr double kRound = 0x1.8p52;  // x + kRound holds round(x) in its low mantissa bits
 inline constexpr float kLowest = -708.0F;
-// 1 / k!, k = 10 to 0: the first term left out is 2.2e-13 at ln(2) / 2.
-inline constexpr double kExpTerms[] = {1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120,
-                                       1.0 / 24,      1.0 / 6,      0.5,         1.0,        1.0};
+// exp(r) = 1 + r (1 + r q(r)), |r| <= ln(2) / 2: q is the minimax polynomial of degree 6 of (exp(r) - 1 - r) / r^2
+// (mpmath's chebyfit), highest power first. 4.3e-12 relative.
+inline constexpr double kExpTerms[] = {0x1.a113135484bc6p-16,
+                                       0x1.a15169e4acab6p-13,
+                                       0x1.6c1685919ba47p-10,
+                                       0x1.1110c63a4cf65p-7,
+                                       0x1.5555555c85f9ep-5,
+                                       0x1.555555675067dp-3,
+                                       0.5,
+                                       1.0,
+                                       1.0};
+
+inline float difference(float score, float max) { return std::max(score - max, kLowest); }
 
 inline double weight_of(float score, float max) {
-  const float difference = score - max;
-  const double x = difference > kLowest ? difference : kLowest;
+  const double x = difference(score, max);
   const double shifted = x * kLog2E + kRound;
   const double r = x - (shifted - kRound) * kLn2;
   double p = kExpTerms[0];
   for (std::size_t k = 1; k < std::size(kExpTerms); ++k) p = p * r + kExpTerms[k];
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(p) + (std::bit_cast<std::uint64_t>(shifted) << 52U));
 }
-
-struct ExpSums {
-  double weight;  // of exp(d), d = score - max
-  double moment;  // of exp(d) * d: the entropy is ln(weight) - moment / weight
-};
 
 // What `collect` found, in the order of the row. Positions count from the start of the chunk.
 struct Hits {
@@ -54,15 +60,22 @@ struct Hits {
   double weight[kChunk + kSlack];
 };
 
+struct RowScan {
+  bool nan;  // the maxima and the minimum mean nothing then
+  float min;
+};
+
 struct RowPasses {
-  // block_max[b] = the largest logit of block b. Answers whether the row holds a NaN; the maxima mean nothing then.
-  bool (*scan)(const float* logits, std::size_t n, float* block_max);
-  // Over every score, with the partial sums added up in the order of the lanes.
-  ExpSums (*exp_sums)(const float* logits, std::size_t n, float temperature, float max);
-  // The scores >= at_least of one chunk (n <= kChunk) with their weights; how many. Blocks whose maximum (here of the
-  // scores, not the logits) is lower are skipped.
-  std::size_t (*collect)(const float* logits, std::size_t n, const float* block_max, float temperature, float max,
-                         float at_least, Hits& hits);
+  // block_max[b] = the largest logit of block b.
+  RowScan (*scan)(const float* logits, std::size_t n, float* block_max);
+  // The sum of weight_of(score) over every score, and that of weight_of(score) * difference(score), for the entropy.
+  // The partial sums are added up in the order of the lanes.
+  double (*weight_sum)(const float* logits, std::size_t n, float temperature, float max);
+  double (*moment_sum)(const float* logits, std::size_t n, float temperature, float max);
+  // The logits >= at_least of one chunk (n <= kChunk), as scores with their weights; how many. Blocks whose maximum is
+  // lower are not looked at.
+  std::size_t (*collect)(const float* logits, std::size_t n, const float* block_max, float at_least, float temperature,
+                         float max, Hits& hits);
 };
 
 using RowForm = const RowPasses&();

@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "modules/decode/sample/row_simd.cc"
 #include <algorithm>
-#include <limits>
+#include <numeric>
 
 #include "hwy/foreach_target.h"  // before highway.h
 #include "hwy/highway.h"
@@ -18,30 +18,32 @@ using F32 = hn::ScalableTag<float>;
 using F64 = hn::ScalableTag<double>;
 using HalfF32 = hn::Rebind<float, F64>;  // as many floats as a vector holds doubles
 
-bool scan(const float* HWY_RESTRICT logits, std::size_t n, float* HWY_RESTRICT block_max) {
+RowScan scan(const float* HWY_RESTRICT logits, std::size_t n, float* HWY_RESTRICT block_max) {
   const F32 d;
   constexpr std::size_t kStep = hn::MaxLanes(d);
-  const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
-  auto nan = hn::IsNaN(lowest);
+  auto min = hn::Set(d, logits[0]);
+  auto nan = hn::IsNaN(hn::Zero(d));
   std::size_t i = 0;
   for (; i + kBlock <= n; i += kBlock) {
-    auto best = lowest;
+    auto best = hn::LoadU(d, logits + i);
     for (std::size_t k = 0; k < kBlock; k += kStep) {
       const auto x = hn::LoadU(d, logits + i + k);
       nan = hn::Or(nan, hn::IsNaN(x));
+      min = hn::Min(min, x);
       best = hn::Max(best, x);
     }
     *block_max++ = hn::GetLane(hn::MaxOfLanes(d, best));
   }
-  bool any_nan = !hn::AllFalse(d, nan);
-  if (i == n) return any_nan;
-  float best = -std::numeric_limits<float>::infinity();
+  RowScan row{!hn::AllFalse(d, nan), hn::GetLane(hn::MinOfLanes(d, min))};
+  if (i == n) return row;
+  float best = logits[i];
   for (; i < n; ++i) {
-    any_nan |= logits[i] != logits[i];
+    row.nan |= logits[i] != logits[i];
+    row.min = std::min(row.min, logits[i]);
     best = std::max(best, logits[i]);
   }
   *block_max = best;
-  return any_nan;
+  return row;
 }
 
 // weight_of() of row.h, lane by lane; `x` is the difference, not below kLowest.
@@ -58,54 +60,43 @@ V exp_of(V x) {
 }
 
 template <class V>
-auto difference(V score, V max) {
-  const HalfF32 d;
-  return hn::PromoteTo(F64(), hn::Max(hn::Sub(score, max), hn::Set(d, kLowest)));
+auto difference_of(V score, V max) {
+  return hn::PromoteTo(F64(), hn::Max(hn::Sub(score, max), hn::Set(HalfF32(), kLowest)));
 }
 
-ExpSums exp_sums(const float* HWY_RESTRICT logits, std::size_t n, float temperature, float max) {
+template <bool kMoment>
+double sum(const float* HWY_RESTRICT logits, std::size_t n, float temperature, float max) {
   const F64 d;
   const HalfF32 half;
   constexpr std::size_t kStep = hn::MaxLanes(d);
   constexpr std::size_t kParts = kLanes / kStep;
   const auto t = hn::Set(half, temperature);
   const auto top = hn::Set(half, max);
-  hn::Vec<F64> weight[kParts], moment[kParts];
-  for (std::size_t k = 0; k < kParts; ++k) weight[k] = moment[k] = hn::Zero(d);
+  hn::Vec<F64> part[kParts];
+  for (auto& p : part) p = hn::Zero(d);
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     for (std::size_t k = 0; k < kParts; ++k) {
-      const auto x = difference(hn::Div(hn::LoadU(half, logits + i + k * kStep), t), top);
+      const auto x = difference_of(hn::Div(hn::LoadU(half, logits + i + k * kStep), t), top);
       const auto w = exp_of(x);
-      weight[k] = hn::Add(weight[k], w);
-      moment[k] = hn::Add(moment[k], hn::Mul(w, x));
+      part[k] = hn::Add(part[k], kMoment ? hn::Mul(w, x) : w);
     }
   }
-  alignas(64) double w[kLanes], m[kLanes];
-  for (std::size_t k = 0; k < kParts; ++k) {
-    hn::StoreU(weight[k], d, w + k * kStep);
-    hn::StoreU(moment[k], d, m + k * kStep);
-  }
+  double lanes[kLanes];
+  for (std::size_t k = 0; k < kParts; ++k) hn::StoreU(part[k], d, lanes + k * kStep);
   for (std::size_t lane = 0; i < n; ++i, ++lane) {
     const float score = scaled(logits[i], temperature);
-    const double e = weight_of(score, max);
-    w[lane] += e;
-    m[lane] += e * std::max(score - max, kLowest);
+    lanes[lane] += weight_of(score, max) * (kMoment ? difference(score, max) : 1);
   }
-  ExpSums sums{0, 0};
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    sums.weight += w[lane];
-    sums.moment += m[lane];
-  }
-  return sums;
+  return std::accumulate(lanes, lanes + kLanes, 0.0);
 }
 
-std::size_t collect(const float* HWY_RESTRICT logits, std::size_t n, const float* HWY_RESTRICT block_max,
-                    float temperature, float max, float at_least, Hits& hits) {
+// Positions and logits of those >= at_least.
+std::size_t compress(const float* HWY_RESTRICT logits, std::size_t n, const float* HWY_RESTRICT block_max,
+                     float at_least, Hits& hits) {
   const F32 d;
   const hn::RebindToUnsigned<F32> u;
   constexpr std::size_t kStep = hn::MaxLanes(d);
-  const auto t = hn::Set(d, temperature);
   const auto bound = hn::Set(d, at_least);
   std::size_t count = 0;
   for (std::size_t begin = 0; begin < n; begin += kBlock) {
@@ -113,30 +104,40 @@ std::size_t collect(const float* HWY_RESTRICT logits, std::size_t n, const float
     const std::size_t end = std::min(begin + kBlock, n);
     std::size_t i = begin;
     for (; i + kStep <= end; i += kStep) {
-      const auto score = hn::Div(hn::LoadU(d, logits + i), t);
-      const auto in = hn::Ge(score, bound);
-      if (hn::AllFalse(d, in)) continue;
-      hn::CompressStore(hn::Iota(u, static_cast<std::uint32_t>(i)), hn::RebindMask(u, in), u, hits.position + count);
-      count += hn::CompressStore(score, in, d, hits.score + count);
+      const auto x = hn::LoadU(d, logits + i);
+      const auto in = hn::Ge(x, bound);
+      const auto position = hn::Iota(u, static_cast<std::uint32_t>(i));
+      hn::StoreU(hn::Compress(x, in), d, hits.score + count);
+      hn::StoreU(hn::Compress(position, hn::RebindMask(u, in)), u, hits.position + count);
+      count += hn::CountTrue(d, in);
     }
     for (; i < end; ++i) {
-      const float score = scaled(logits[i], temperature);
-      if (!(score >= at_least)) continue;
+      hits.score[count] = logits[i];
       hits.position[count] = static_cast<std::uint32_t>(i);
-      hits.score[count++] = score;
+      count += logits[i] >= at_least ? 1 : 0;
     }
   }
-  const F64 wide;
+  return count;
+}
+
+std::size_t collect(const float* HWY_RESTRICT logits, std::size_t n, const float* HWY_RESTRICT block_max,
+                    float at_least, float temperature, float max, Hits& hits) {
+  const F64 d;
   const HalfF32 half;
+  const auto t = hn::Set(half, temperature);
   const auto top = hn::Set(half, max);
+  const std::size_t count = compress(logits, n, block_max, at_least, hits);
   hn::StoreU(top, half, hits.score + count);  // the last vector may reach beyond what was found
-  for (std::size_t i = 0; i < count; i += hn::MaxLanes(wide))
-    hn::StoreU(exp_of(difference(hn::LoadU(half, hits.score + i), top)), wide, hits.weight + i);
+  for (std::size_t i = 0; i < count; i += hn::MaxLanes(d)) {
+    const auto score = hn::Div(hn::LoadU(half, hits.score + i), t);
+    hn::StoreU(score, half, hits.score + i);
+    hn::StoreU(exp_of(difference_of(score, top)), d, hits.weight + i);
+  }
   return count;
 }
 
 const RowPasses& passes() {
-  static constexpr RowPasses kPasses{scan, exp_sums, collect};
+  static constexpr RowPasses kPasses{scan, sum<false>, sum<true>, collect};
   return kPasses;
 }
 

@@ -1,5 +1,6 @@
 #include "modules/decode/sample/selection.h"
 
+#include <bit>
 #include <limits>
 
 #include "modules/decode/contract/contract.h"
@@ -8,6 +9,26 @@ namespace krt::decode {
 namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kAnyFinite = std::numeric_limits<float>::lowest();
+constexpr auto weight_in = [](const Candidate& c) { return c.weight; };
+// How many blocks are looked at first where a nucleus is wanted: what a trained model's rows seldom exceed.
+constexpr std::size_t kLikely = 256;
+
+// The lowest logit whose score is at least that, by bisection over the floats in order: division by the temperature is
+// monotone, so that whole rows are compared with it and only what is found is divided.
+float lowest_logit(float at_least, float temperature) {
+  const auto ordered = [](std::int64_t i) {  // 0 is +0, -1 is -0, -2 the negative number next to it
+    const auto bits = static_cast<std::uint32_t>(i >= 0 ? i : INT32_MIN - (i + 1));
+    return std::bit_cast<float>(bits);
+  };
+  std::int64_t low = -0x7F800001;  // -infinity: its score is too low
+  std::int64_t high = 0x7F800000;  // +infinity
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (scaled(ordered(middle), temperature) >= at_least ? high : low) = middle;
+  }
+  return ordered(high);
+}
+
 }  // namespace
 
 std::int64_t Selection::open(std::span<const float> logits, float temperature) {
@@ -15,42 +36,45 @@ std::int64_t Selection::open(std::span<const float> logits, float temperature) {
   temperature_ = temperature;
   work_.candidates.clear();
   work_.block_max.resize((logits.size() + kBlock - 1) / kBlock);
-  if (passes_.scan(logits.data(), logits.size(), work_.block_max.data())) return kNanLogit;
-  for (float& m : work_.block_max) m = scaled(m, temperature);
-  max_ = *std::max_element(work_.block_max.begin(), work_.block_max.end());
+  const RowScan row = passes_.scan(logits.data(), logits.size(), work_.block_max.data());
+  if (row.nan) return kNanLogit;
+  all_finite_ = scaled(row.min, temperature) != -kInfinity;
+  max_ = scaled(*std::max_element(work_.block_max.begin(), work_.block_max.end()), temperature);
   if (max_ == kInfinity) return kInfiniteLogit;
   return max_ == -kInfinity ? kNoFiniteLogit : kOk;
 }
 
 std::uint32_t Selection::argmax() const {
-  const auto block = std::find(work_.block_max.begin(), work_.block_max.end(), max_) - work_.block_max.begin();
-  std::size_t i = static_cast<std::size_t>(block) * kBlock;
-  while (scaled(logits_[i], temperature_) != max_) ++i;
-  return static_cast<std::uint32_t>(i);
+  const auto best = [&](float logit) { return scaled(logit, temperature_) == max_; };
+  const auto block = std::find_if(work_.block_max.begin(), work_.block_max.end(), best) - work_.block_max.begin();
+  const auto from = logits_.begin() + block * static_cast<std::ptrdiff_t>(kBlock);
+  return static_cast<std::uint32_t>(std::find_if(from, logits_.end(), best) - logits_.begin());
 }
 
 std::size_t Selection::count() const {
   if (!whole_) return work_.candidates.size();
+  if (all_finite_) return logits_.size();
   return static_cast<std::size_t>(std::count_if(
       logits_.begin(), logits_.end(), [&](float logit) { return scaled(logit, temperature_) != -kInfinity; }));
 }
 
-const ExpSums& Selection::sums() {
-  if (sums_) return *sums_;
-  if (whole_) return sums_.emplace(passes_.exp_sums(logits_.data(), logits_.size(), temperature_, max_));
-  ExpSums s{0, 0};
-  for (const Candidate& c : work_.candidates) {
-    s.weight += c.weight;
-    s.moment += c.weight * std::max(c.score - max_, kLowest);
+double Selection::total() {
+  if (!total_ && whole_) total_ = passes_.weight_sum(logits_.data(), logits_.size(), temperature_, max_);
+  if (!total_) {
+    total_ = 0;
+    for (const Candidate& c : gathered()) *total_ += c.weight;
   }
-  return sums_.emplace(s);
+  return *total_;
 }
 
-double Selection::total() { return sums().weight; }
-
 double Selection::entropy() {
-  const ExpSums& s = sums();
-  return std::log(s.weight) - s.moment / s.weight;
+  double moment = 0;
+  if (whole_) {
+    moment = passes_.moment_sum(logits_.data(), logits_.size(), temperature_, max_);
+  } else {
+    for (const Candidate& c : gathered()) moment += c.weight * difference(c.score, max_);
+  }
+  return std::log(total()) - moment / total();
 }
 
 float Selection::reached_by(std::size_t k) {
@@ -59,7 +83,7 @@ float Selection::reached_by(std::size_t k) {
   work_.order = work_.block_max;
   const auto at = work_.order.begin() + static_cast<std::ptrdiff_t>(k - 1);
   std::nth_element(work_.order.begin(), at, work_.order.end(), std::greater<>());
-  return std::max(*at, kAnyFinite);
+  return std::max(scaled(*at, temperature_), kAnyFinite);
 }
 
 float Selection::score_of_weight(double weight) const {
@@ -76,11 +100,13 @@ float Selection::score_of_weight(double weight) const {
 void Selection::gather(float at_least) {
   if (gathered_) return;
   gathered_ = true;
+  complete_ = at_least == kAnyFinite;
+  const float lowest = lowest_logit(at_least, temperature_);
   constexpr std::size_t kBlocks = kChunk / kBlock;
   for (std::size_t begin = 0, block = 0; begin < logits_.size(); begin += kChunk, block += kBlocks) {
     const std::size_t n = std::min(kChunk, logits_.size() - begin);
-    const std::size_t found = passes_.collect(logits_.data() + begin, n, work_.block_max.data() + block, temperature_,
-                                              max_, at_least, work_.hits);
+    const std::size_t found = passes_.collect(logits_.data() + begin, n, work_.block_max.data() + block, lowest,
+                                              temperature_, max_, work_.hits);
     for (std::size_t i = 0; i < found; ++i)
       work_.candidates.push_back(
           {work_.hits.weight[i], work_.hits.score[i], static_cast<std::uint32_t>(begin) + work_.hits.position[i]});
@@ -89,12 +115,28 @@ void Selection::gather(float at_least) {
 
 void Selection::gather_all() { gather(kAnyFinite); }
 
+double Selection::rest() {
+  if (complete_) return 0;
+  double rest = total();
+  for (const Candidate& c : gathered()) rest -= c.weight;
+  return rest;
+}
+
+void Selection::gather_but(double tail, std::size_t keep) {
+  if (gathered_) return;
+  gather(reached_by(std::max(kLikely, keep)));
+  if (rest() <= tail * kBelow) return;
+  gathered_ = false;
+  work_.candidates.clear();
+  // Even if all tokens of a lower weight stood behind one another, they would not make up the tail.
+  const double weight = tail / static_cast<double>(vocabulary()) * kBelow;
+  gather(std::min(score_of_weight(weight), reached_by(keep)));
+}
+
 Candidate Selection::draw(double u) {
   const double total = this->total();
-  if (whole_) gather(score_of_weight((1 - u) * total / static_cast<double>(vocabulary())));
-  const Keyed edge = this->edge([](const Candidate& c) { return -static_cast<double>(c.score); },
-                                [&](double cumulative) { return cumulative / total > u; });
-  return {edge.weight, static_cast<float>(-edge.key), edge.id};
+  gather_but((1 - u) * total, 1);
+  return edge(descending, weight_in, [&](double cumulative) { return cumulative / total > u; });
 }
 
 void Selection::sort() {

@@ -17,15 +17,13 @@
 
 namespace krt::decode {
 
-struct Candidate {
-  double weight;  // exp(score - max)
-  float score;    // logit after penalties, over the temperature
-  std::uint32_t id;
-};
 // Draw order: descending score, ties to the lower id.
 inline bool before(const Candidate& a, const Candidate& b) {
   return a.score != b.score ? a.score > b.score : a.id < b.id;
 }
+
+// Its key.
+inline double descending(const Candidate& c) { return -static_cast<double>(c.score); }
 
 // Memory that one caller's draws share, so that a steady decode loop allocates nothing.
 struct SampleWorkspace {
@@ -34,9 +32,12 @@ struct SampleWorkspace {
   std::vector<float> block_max;
   std::vector<float> order;
   std::vector<Candidate> candidates;
-  std::vector<Keyed> items;
+  std::vector<Candidate> scratch;
   Hits hits;
 };
+
+// A factor that the roundings of a weight and of a probability cannot outweigh.
+inline constexpr double kBelow = 1 - 1e-6;
 
 class Selection {
  public:
@@ -54,7 +55,6 @@ class Selection {
   // Over the tokens that are in.
   double total();    // sum of weights
   double entropy();  // of their softmax, in nats
-  double probability(double weight) { return weight / total(); }
 
   // A score that at least `k` tokens reach, as high as is known without looking at any.
   [[nodiscard]] float reached_by(std::size_t k);
@@ -64,31 +64,38 @@ class Selection {
   // asked for the list must put them out.
   void gather(float at_least);
   void gather_all();
+  // The weight of those that are in but not listed; 0 exactly where all are.
+  double rest();
+  // Lists the best tokens: `keep` at least, and so many that less than `tail` of the weight is left.
+  void gather_but(double tail, std::size_t keep);
   [[nodiscard]] std::span<const Candidate> gathered() const { return work_.candidates; }
 
   // The first candidate in ascending order of key(candidate) at which stop(cumulative weight) holds, else the last.
-  template <class Key, class Stop>
-  Keyed edge(const Key& key, const Stop& stop) {
-    work_.items.clear();
-    for (const Candidate& c : work_.candidates) work_.items.push_back({key(c), c.weight, c.id});
-    return find_edge(work_.items, stop);
+  template <class Key, class Weight, class Stop>
+  Candidate edge(const Key& key, const Weight& weight, const Stop& stop) {
+    return find_edge(gathered(), scratch(), key, weight, stop);
   }
   // The k-th candidate (from 1; the last where there are fewer) in ascending order of key(candidate).
   template <class Key>
-  Keyed nth(const Key& key, std::size_t k) {
-    work_.items.clear();
-    for (const Candidate& c : work_.candidates) work_.items.push_back({key(c), c.weight, c.id});
-    const auto at = work_.items.begin() + static_cast<std::ptrdiff_t>(std::min(k, work_.items.size()) - 1);
-    std::nth_element(work_.items.begin(), at, work_.items.end());
-    return *at;
+  Candidate nth(const Key& key, std::size_t k) {
+    const auto reached = [&](double count) { return count >= static_cast<double>(k); };
+    return find_edge(
+        gathered(), scratch(), key, [](const Candidate&) { return 1.0; }, reached);
   }
 
   // Puts out every token that was not gathered, and every candidate without `keep`.
   template <class Keep>
   void keep_if(const Keep& keep) {
-    std::erase_if(work_.candidates, [&](const Candidate& c) { return !keep(c); });
+    std::size_t n = 0;
+    for (const Candidate& c : work_.candidates) {
+      const bool in = keep(c);
+      work_.candidates[n] = c;
+      n += in ? 1 : 0;
+    }
+    work_.candidates.resize(n);
     whole_ = false;
-    sums_.reset();
+    complete_ = true;
+    total_.reset();
   }
 
   // The draw: the first token in draw order with u < cumulative probability, else the last.
@@ -97,16 +104,21 @@ class Selection {
   void sort();
 
  private:
-  const ExpSums& sums();
+  Candidate* scratch() {
+    if (work_.scratch.size() < work_.candidates.size()) work_.scratch.resize(work_.candidates.size());
+    return work_.scratch.data();
+  }
 
   const RowPasses& passes_;
   SampleWorkspace& work_;
   std::span<const float> logits_;
   float temperature_ = 1;
   float max_ = 0;
+  bool all_finite_ = true;
   bool whole_ = true;      // nothing was put out yet
+  bool complete_ = false;  // all that is in is listed
   bool gathered_ = false;  // candidates hold what is in, or may be
-  std::optional<ExpSums> sums_;
+  std::optional<double> total_;
 };
 
 }  // namespace krt::decode
