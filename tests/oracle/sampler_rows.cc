@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     if (!read(sizes, 2) || !read(history, static_cast<std::size_t>(sizes[1])) ||
         !read(logits, static_cast<std::size_t>(sizes[0])))
       return 1;
-    const SampleOptions options{o[0], static_cast<std::int64_t>(o[1]), o[2], o[3], o[4],  o[5],  o[6],
+    const SampleOptions options{o[0], static_cast<std::int64_t>(o[1]), o[2], o[3],  o[4],  o[5],      o[6],
                                 o[7], static_cast<std::int64_t>(o[8]), o[9], o[10], o[11], o[12] != 0};
     const std::vector<std::int64_t> ids(history.begin(), history.end());
     const SurvivorsResult r = survivors(*passes, logits, options, ids, workspace);
