@@ -1,5 +1,6 @@
 #include "modules/gemm/blocked/blocked.h"
 
+#include "modules/gemm/blocked/sgemm.h"
 #include "modules/gemm/contract/contract.h"
 #include "runtime/registry/module_builder.h"
 
@@ -23,10 +24,10 @@ void gemv_rows(const double* a, std::span<const double> x, Range rows, double* c
   for (; i < rows.end; ++i) dot_rows<1>(a + i * x.size(), x, c + i);
 }
 
-std::int64_t check_gemv(std::int64_t m, std::int64_t n, std::int64_t len_a, std::int64_t len_x, bool trans) {
-  if (const std::int64_t status = check_dims({m, n}); status != kOk) return status;
-  if (len_a != m * n) return kALengthMismatch;  // at most 2^48
-  return len_x != (trans ? m : n) ? kXLengthMismatch : kOk;
+std::int64_t check_gemv(std::span<const double> a, std::span<const double> x, std::int64_t m, std::int64_t n,
+                        bool trans) {
+  if (const std::int64_t status = check_dims(kDimRule, {m, n}); status != kOk) return status;
+  return check_lengths(kOk, {{a.size(), m * n, kALengthMismatch}, {x.size(), trans ? m : n, kXLengthMismatch}});
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ void gemv_transposed_columns(const double* a, std::span<const double> x, std::si
 
 GemmResult gemv_flat(Context& context, std::span<const double> a, std::span<const double> x, std::int64_t m,
                      std::int64_t n, bool trans) {
-  const std::int64_t status = check_gemv(m, n, std::ssize(a), std::ssize(x), trans);
+  const std::int64_t status = check_gemv(a, x, m, n, trans);
   if (status != kOk) return {{}, 0, 0, 0, 0, status};
   const auto rows = static_cast<std::size_t>(m), cols = static_cast<std::size_t>(n);
   std::vector<double> c(trans ? cols : rows);
@@ -65,6 +66,34 @@ void register_blocked(Registry& registry) {
                          {"trans", "whether to multiply by the transpose of a"}})
       .statuses(kStatuses)
       .example("[[1,2,3,4,5,6],[1,1],2,3,true]");
+  m.function<gemm_reference_delta_flat>("gemm_reference_delta_flat", "A product against sums in long double",
+                                        {{"a", "left operand, row-major, exactly m * k values"},
+                                         {"b", "right operand, row-major, exactly k * n values"},
+                                         {"m", "rows of a and of the result"},
+                                         {"n", "columns of b and of the result"},
+                                         {"k", "columns of a and rows of b"}})
+      .statuses(kStatuses)
+      .example("[[1,2,3,4],[5,6,7,8],2,2,2]");
+  m.function<gemm_tile_plan>("gemm_tile_plan", "The largest tile whose three blocks fit in a cache",
+                             {{"m", "rows of the result, 1 to 2^24"},
+                              {"n", "columns of the result, 1 to 2^24"},
+                              {"k", "length of the sums, 1 to 2^24"},
+                              {"cache_bytes", "size of the cache, at least 24"}})
+      .statuses(kStatuses)
+      .example("[512,512,512,1048576]");
+  m.function<sgemm_flat>("sgemm_flat", "Matrix product alpha * op(a) * op(b) in f64",
+                         {{"a", "left operand, row-major, exactly m * k values"},
+                          {"b", "right operand, row-major, exactly k * n values"},
+                          {"m", "rows of the result, 1 to 2^24"},
+                          {"n", "columns of the result, 1 to 2^24"},
+                          {"k", "length of the sums, 1 to 2^24"},
+                          {"alpha", "factor of the product, finite"},
+                          {"beta", "factor of the old result, which is zeros: finite, without effect"},
+                          {"trans_a", "whether a is stored as k by m"},
+                          {"trans_b", "whether b is stored as n by k"}})
+      .statuses(kStatuses)
+      .variants(infos(gemm_tile_variants()), "m x n x k")
+      .example("[[1,2,3,4],[5,6,7,8],2,2,2,1.0,0.0,false,false]");
 }
 
 }  // namespace krt::gemm

@@ -1,5 +1,5 @@
 #pragma once
-// gemm.blocked: matrix-vector products in f64 (the matrix-matrix product and its plan are in sgemm.h).
+// gemm.blocked: matrix-vector products in f64; the matrix-matrix product and its plan are in sgemm.h.
 //
 // gemv_flat, trans = false   c[i] = sum_j a[i,j] x[j]   x: f64[n], c: f64[m]
 //            trans = true    c[j] = sum_i a[i,j] x[i]   x: f64[m], c: f64[n]

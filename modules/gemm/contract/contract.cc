@@ -1,20 +1,13 @@
 #include "modules/gemm/contract/contract.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "runtime/registry/module_builder.h"
 
 namespace krt::gemm {
 
-std::int64_t check_dims(std::initializer_list<std::int64_t> dims) {
-  const auto [least, greatest] = std::minmax(dims);
-  if (least < 1) return kEmptyDimension;
-  return greatest > kMaxDim ? kDimensionTooLarge : kOk;
-}
-
 std::int64_t gemm_dims_check(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t len_a, std::int64_t len_b) {
-  if (const std::int64_t status = check_dims({m, n, k}); status != kOk) return status;
+  if (const std::int64_t status = check_dims(kDimRule, {m, n, k}); status != kOk) return status;
   if (m * n > kMaxCells) return kDimensionTooLarge;  // products of two allowed dimensions are at most 2^48
   if (len_a != m * k) return kALengthMismatch;
   return len_b != k * n ? kBLengthMismatch : kOk;
@@ -24,7 +17,7 @@ bool gemm_scalars_ok(double alpha, double beta) { return std::isfinite(alpha) &&
 
 bool gemm_work_fits(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t ceiling) {
   // Nested floors: the same answer as 2 m n k <= ceiling, which would need 73 bits.
-  return check_dims({m, n, k}) == kOk && ceiling > 0 && m <= ceiling / 2 / n / k;
+  return check_dims(kDimRule, {m, n, k}) == kOk && ceiling > 0 && m <= ceiling / 2 / n / k;
 }
 
 std::string_view gemm_backend_name(std::int64_t code) {

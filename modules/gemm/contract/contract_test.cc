@@ -23,6 +23,7 @@ TEST(GemmContract, NamesEveryCodeAndAnyNumber) {
     EXPECT_TRUE(names.insert(entry.name).second);
     EXPECT_FALSE(entry.meaning.empty());
   }
+  EXPECT_EQ(code, 334);
   EXPECT_EQ(gemm_status_name(320), "gemm_ok");
   EXPECT_EQ(gemm_status_name(326), "gemm_x_length_mismatch");
   for (const std::int64_t other : {std::int64_t{319}, code, std::int64_t{560}, INT64_MIN, INT64_MAX})

@@ -1,26 +1,17 @@
 #include "modules/llmk/contract/contract.h"
 
+#include "modules/checks.h"
 #include "runtime/registry/module_builder.h"
 
 namespace krt::llmk {
 namespace {
 
-// 561 and 564 for one dimension that must be at least 1.
-std::int64_t check_dim(std::int64_t dim) {
-  if (dim < 1) return kEmptyDimension;
-  return dim > kMaxDim ? kDimensionTooLarge : kOk;
-}
-
-// The first failure of two dimensions: emptiness of either comes before size of either.
-std::int64_t check_dims(std::int64_t first, std::int64_t second) {
-  if (first < 1 || second < 1) return kEmptyDimension;
-  return first > kMaxDim || second > kMaxDim ? kDimensionTooLarge : kOk;
-}
+constexpr DimRule kDimRule{kOk, kEmptyDimension, kDimensionTooLarge, kMaxDim};
 
 }  // namespace
 
 std::int64_t llmk_residual_dims_check(std::int64_t n, std::int64_t len_a, std::int64_t len_b) {
-  if (const std::int64_t status = check_dim(n); status != kOk) return status;
+  if (const std::int64_t status = check_dims(kDimRule, {n}); status != kOk) return status;
   if (len_a != n) return kALengthMismatch;
   return len_b != n ? kBLengthMismatch : kOk;
 }
@@ -34,12 +25,12 @@ std::int64_t llmk_kv_append_dims_check(std::int64_t cache_len, std::int64_t len_
 }
 
 std::int64_t llmk_argmax_dims_check(std::int64_t n, std::int64_t len_logits) {
-  if (const std::int64_t status = check_dim(n); status != kOk) return status;
+  if (const std::int64_t status = check_dims(kDimRule, {n}); status != kOk) return status;
   return len_logits != n ? kLogitsLengthMismatch : kOk;
 }
 
 std::int64_t llmk_gemv_dims_check(std::int64_t m, std::int64_t n, std::int64_t len_a, std::int64_t len_x) {
-  if (const std::int64_t status = check_dims(m, n); status != kOk) return status;
+  if (const std::int64_t status = check_dims(kDimRule, {m, n}); status != kOk) return status;
   if (len_a != m * n) return kGemvALengthMismatch;  // at most 2^48
   return len_x != m ? kGemvXLengthMismatch : kOk;
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "modules/checks.h"
 #include "runtime/registry/module_builder.h"
 
 namespace krt::normk {
@@ -9,9 +10,8 @@ namespace krt::normk {
 bool norm_eps_ok(double eps) { return std::isfinite(eps) && eps > 0; }
 
 std::int64_t norm_dims_check(std::int64_t n_rows, std::int64_t n_cols, double eps) {
-  if (n_rows < 1 || n_cols < 1) return kEmptyDimension;
-  if (n_rows > kMaxDim || n_cols > kMaxDim) return kDimensionTooLarge;
-  return norm_eps_ok(eps) ? kOk : kBadScalar;
+  const std::int64_t status = check_dims({kOk, kEmptyDimension, kDimensionTooLarge, kMaxDim}, {n_rows, n_cols});
+  return status == kOk && !norm_eps_ok(eps) ? kBadScalar : status;
 }
 
 std::int64_t gradcheck_dims_check(std::int64_t n_rows, std::int64_t n_cols, double eps, double step) {
@@ -19,12 +19,6 @@ std::int64_t gradcheck_dims_check(std::int64_t n_rows, std::int64_t n_cols, doub
   if (status != kOk && status != kBadScalar) return status;
   if (n_rows > kMaxGradcheckWork / n_cols / n_cols) return kDimensionTooLarge;
   return norm_eps_ok(step) ? status : kBadScalar;
-}
-
-std::int64_t lengths_check(std::initializer_list<Length> lengths) {
-  for (const Length& l : lengths)
-    if (static_cast<std::int64_t>(l.len) != l.want) return l.status;
-  return kOk;
 }
 
 std::string_view norm_status_name(std::int64_t code) { return status_name(kStatuses, code, "normk_code_out_of_range"); }

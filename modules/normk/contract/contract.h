@@ -64,13 +64,4 @@ bool norm_work_fits(std::int64_t n_rows, std::int64_t n_cols, std::int64_t ceili
 // norm_dims_check for a gradient check: its step too, and its work.
 std::int64_t gradcheck_dims_check(std::int64_t n_rows, std::int64_t n_cols, double eps, double step);
 
-// One list of a call: how long it is, how long it must be, and the status where it is not.
-struct Length {
-  std::size_t len;
-  std::int64_t want;
-  std::int64_t status;
-};
-// kOk or the status of the first that is wrong.
-std::int64_t lengths_check(std::initializer_list<Length> lengths);
-
 }  // namespace krt::normk

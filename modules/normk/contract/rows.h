@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "modules/agreement.h"
+#include "modules/checks.h"
 #include "modules/normk/contract/contract.h"
 #include "runtime/exec/context.h"
 

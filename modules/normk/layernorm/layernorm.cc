@@ -75,9 +75,9 @@ LayerNormOut layernorm_fwd_flat(Context& context, std::span<const double> x, std
                                 std::span<const double> beta, std::int64_t n_rows, std::int64_t n_cols, double eps) {
   std::int64_t status = norm_dims_check(n_rows, n_cols, eps);
   if (status == kOk)
-    status = lengths_check({{x.size(), n_rows * n_cols, kXLengthMismatch},
-                            {gamma.size(), n_cols, kGammaLengthMismatch},
-                            {beta.size(), n_cols, kBetaLengthMismatch}});
+    status = check_lengths(kOk, {{x.size(), n_rows * n_cols, kXLengthMismatch},
+                                 {gamma.size(), n_cols, kGammaLengthMismatch},
+                                 {beta.size(), n_cols, kBetaLengthMismatch}});
   if (status != kOk) return {{}, {}, {}, 0, 0, status};
   const Rows rows(n_rows, n_cols);
   std::vector<double> y(x.size()), mean(rows.count), rstd(rows.count);
@@ -95,11 +95,11 @@ LayerNormGrad layernorm_bwd_flat(Context& context, std::span<const double> dy, s
                                  std::span<const double> rstd, std::int64_t n_rows, std::int64_t n_cols) {
   std::int64_t status = norm_dims_check(n_rows, n_cols, 1);
   if (status == kOk)
-    status = lengths_check({{dy.size(), n_rows * n_cols, kDyLengthMismatch},
-                            {x.size(), n_rows * n_cols, kXLengthMismatch},
-                            {gamma.size(), n_cols, kGammaLengthMismatch},
-                            {mean.size(), n_rows, kStatsLengthMismatch},
-                            {rstd.size(), n_rows, kStatsLengthMismatch}});
+    status = check_lengths(kOk, {{dy.size(), n_rows * n_cols, kDyLengthMismatch},
+                                 {x.size(), n_rows * n_cols, kXLengthMismatch},
+                                 {gamma.size(), n_cols, kGammaLengthMismatch},
+                                 {mean.size(), n_rows, kStatsLengthMismatch},
+                                 {rstd.size(), n_rows, kStatsLengthMismatch}});
   if (status != kOk) return {{}, {}, {}, 0, 0, status};
   const Rows rows(n_rows, n_cols);
   std::vector<double> dx(x.size());
@@ -119,9 +119,9 @@ LayerNormAgreement layernorm_gradcheck_flat(Context& context, std::span<const do
                                             double eps, double step) {
   std::int64_t status = gradcheck_dims_check(n_rows, n_cols, eps, step);
   if (status == kOk)
-    status = lengths_check({{x.size(), n_rows * n_cols, kXLengthMismatch},
-                            {gamma.size(), n_cols, kGammaLengthMismatch},
-                            {beta.size(), n_cols, kBetaLengthMismatch}});
+    status = check_lengths(kOk, {{x.size(), n_rows * n_cols, kXLengthMismatch},
+                                 {gamma.size(), n_cols, kGammaLengthMismatch},
+                                 {beta.size(), n_cols, kBetaLengthMismatch}});
   if (status != kOk) return {0, 0, false, 0, status};
   const Rows rows(n_rows, n_cols);
   const std::vector<double> dy = loss_weights(x.size());
@@ -149,7 +149,7 @@ LayerNormAgreement layernorm_gradcheck_flat(Context& context, std::span<const do
 
 LayerNormAgreement layernorm_variance_agrees_flat(std::span<const double> x, std::int64_t n_rows, std::int64_t n_cols) {
   std::int64_t status = norm_dims_check(n_rows, n_cols, 1);
-  if (status == kOk) status = lengths_check({{x.size(), n_rows * n_cols, kXLengthMismatch}});
+  if (status == kOk) status = check_lengths(kOk, {{x.size(), n_rows * n_cols, kXLengthMismatch}});
   if (status != kOk) return {0, 0, false, 0, status};
   const Rows rows(n_rows, n_cols);
   const double roundings = static_cast<double>(n_cols + 8) * 0x1p-53;

@@ -47,8 +47,8 @@ NormOut rmsnorm_fwd_flat(Context& context, std::span<const double> x, std::span<
                          std::int64_t n_rows, std::int64_t n_cols, double eps) {
   std::int64_t status = norm_dims_check(n_rows, n_cols, eps);
   if (status == kOk)
-    status =
-        lengths_check({{x.size(), n_rows * n_cols, kXLengthMismatch}, {gamma.size(), n_cols, kGammaLengthMismatch}});
+    status = check_lengths(
+        kOk, {{x.size(), n_rows * n_cols, kXLengthMismatch}, {gamma.size(), n_cols, kGammaLengthMismatch}});
   if (status != kOk) return {{}, {}, 0, 0, status};
   const Rows rows(n_rows, n_cols);
   std::vector<double> y(x.size()), rstd(rows.count);
@@ -61,10 +61,10 @@ NormGrad rmsnorm_bwd_flat(Context& context, std::span<const double> dy, std::spa
                           std::int64_t n_cols) {
   std::int64_t status = norm_dims_check(n_rows, n_cols, 1);
   if (status == kOk)
-    status = lengths_check({{dy.size(), n_rows * n_cols, kDyLengthMismatch},
-                            {x.size(), n_rows * n_cols, kXLengthMismatch},
-                            {gamma.size(), n_cols, kGammaLengthMismatch},
-                            {rstd.size(), n_rows, kStatsLengthMismatch}});
+    status = check_lengths(kOk, {{dy.size(), n_rows * n_cols, kDyLengthMismatch},
+                                 {x.size(), n_rows * n_cols, kXLengthMismatch},
+                                 {gamma.size(), n_cols, kGammaLengthMismatch},
+                                 {rstd.size(), n_rows, kStatsLengthMismatch}});
   if (status != kOk) return {{}, {}, 0, 0, status};
   const Rows rows(n_rows, n_cols);
   std::vector<double> dx(x.size());
@@ -98,8 +98,8 @@ NormAgreement rmsnorm_gradcheck_flat(Context& context, std::span<const double> x
                                      std::int64_t n_rows, std::int64_t n_cols, double eps, double step) {
   std::int64_t status = gradcheck_dims_check(n_rows, n_cols, eps, step);
   if (status == kOk)
-    status =
-        lengths_check({{x.size(), n_rows * n_cols, kXLengthMismatch}, {gamma.size(), n_cols, kGammaLengthMismatch}});
+    status = check_lengths(
+        kOk, {{x.size(), n_rows * n_cols, kXLengthMismatch}, {gamma.size(), n_cols, kGammaLengthMismatch}});
   if (status != kOk) return {0, 0, false, 0, status};
   const std::vector<double> dy = loss_weights(x.size());
   const NormOut out = rmsnorm_fwd_flat(context, x, gamma, n_rows, n_cols, eps);
