@@ -23,7 +23,9 @@ function(krt_kernel)
   set_property(GLOBAL APPEND PROPERTY KRT_KERNELS ${family}::register_${kernel})
 endfunction()
 
-# krt_test(NAME source... [LIBS lib...]): a GoogleTest program, run by ctest.
+# krt_test(NAME source... [LIBS lib...]): a GoogleTest program, run by ctest. Its value checks give credit in the
+# census (tests/census), which runs when all of them are done.
+set(KRT_CENSUS_DIR ${PROJECT_BINARY_DIR}/census)
 function(krt_test name)
   if(NOT KRT_TESTS)
     return()
@@ -32,6 +34,9 @@ function(krt_test name)
   add_executable(${name} ${T_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE krt_options krt_testing ${T_LIBS} GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES
+    ENVIRONMENT_MODIFICATION KRT_CENSUS_DIR=set:${KRT_CENSUS_DIR}
+    FIXTURES_REQUIRED census_folder FIXTURES_SETUP census_credits)
 endfunction()
 
 # krt_bench(FUNCTION source... [LIBS lib...]): benchmarks for `krt bench`, added by `void krt::FUNCTION(bench::Suite&)`.
