@@ -29,11 +29,10 @@ const Row* find(std::span<const Row> table, const Form& form) {
 
 // What is wrong with one registered form; empty where nothing is.
 std::string problem_of(const Known& known, bool credited, const Row* row) {
-  const std::string form = name(known.form);
-  if (row == nullptr) return form + " is not in the table";
-  if (row->excused && credited) return form + " is excused, but a test checks it: the excuse is stale";
-  if (row->excused && row->note.empty()) return form + " is excused without a note";
-  if (!row->excused && !credited && known.runs_here) return form + " was checked by no test";
+  const bool excused = row != nullptr && row->excused;
+  if (excused && credited) return name(known.form) + " is excused, but a test checks it: the excuse is stale";
+  if (excused && row->note.empty()) return name(known.form) + " is excused without a note";
+  if (!excused && !credited && known.runs_here) return name(known.form) + " was checked by no test";
   return {};
 }
 
@@ -102,7 +101,8 @@ std::vector<std::string> problems(std::span<const Known> known, const std::set<F
     if (!registered.contains(form)) out.push_back(name(form) + " was credited, but is not registered");
   std::set<Form> seen;
   for (const Row& row : table) {
-    if (!registered.contains(row.form)) out.push_back(name(row.form) + " is in the table, but not registered");
+    if (row.excused && !registered.contains(row.form))
+      out.push_back(name(row.form) + " is excused, but not registered");
     if (!seen.insert(row.form).second) out.push_back(name(row.form) + " is in the table twice");
   }
   return out;

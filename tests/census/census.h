@@ -44,9 +44,9 @@ std::string table_text(std::span<const Row> rows);
 
 // What is wrong, a sentence each; empty where the census holds:
 // - no credits at all; a credit for what is not registered
-// - a form that is not in the table, a row whose form is not registered, two rows of one form
 // - a form that runs here, is not excused and was not credited
-// - an excuse of a form that was credited, an excuse without a note
+// - an excuse of a form that was credited or is not registered, an excuse without a note; two rows of one form
+// A "checked" row is a record, no condition: a kernel's folder comes and goes without an edit here.
 std::vector<std::string> problems(std::span<const Known> known, const std::set<Form>& credits,
                                   std::span<const Row> table);
 

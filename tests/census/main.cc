@@ -30,12 +30,16 @@ int run(const std::string& folder, const std::string& path, bool write) {
   Result<std::vector<census::Row>> table = census::parse_table(text_of(path));
   if (!table.ok()) return fail(table.status());
   const std::vector<census::Known> known = census::forms_of(builtin_registry());
-  if (write) std::ofstream(path) << census::table_text(census::updated(known, *credits, *table));
-  if (write) return 0;
+  const std::string current = census::table_text(census::updated(known, *credits, *table));
+  if (write) {
+    std::ofstream(path) << current;
+    return 0;
+  }
   const std::vector<std::string> problems = census::problems(known, *credits, *table);
   for (const std::string& problem : problems) std::cout << problem << '\n';
   std::cout << known.size() << " kernels and variants, " << credits->size() << " credited, " << problems.size()
             << " problems\n";
+  if (current != census::table_text(*table)) std::cout << "the table is out of date: --write brings it up to date\n";
   return problems.empty() ? 0 : 1;
 }
 
