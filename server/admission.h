@@ -17,16 +17,19 @@ class Admission {
   // A call that counts from here to leave() with the same `bytes`. resource_exhausted naming the limit, and nothing
   // counted, where it would go over one.
   Status enter(std::size_t bytes);
-  // A call that is never refused: health, inventory.
-  void enter_always(std::size_t bytes);
   // More bytes of a call that is in: its response, held until the caller has read it.
   void add(std::size_t bytes);
   void leave(std::size_t bytes);
+  // A call that is never refused and counts for wait_idle() only: health, inventory.
+  void enter_free();
+  void leave_free();
 
   // Calls from now on are refused as compute_runtime_unavailable.
   void close();
   // False where calls were still in flight at `deadline`.
   bool wait_idle(std::chrono::steady_clock::time_point deadline);
+  // After close(): until nobody has asked for `quiet`, or `limit` has passed.
+  void wait_quiet(std::chrono::milliseconds quiet, std::chrono::milliseconds limit);
 
   struct InFlight {
     std::size_t count, bytes;
@@ -37,8 +40,9 @@ class Admission {
   const std::size_t max_count_, max_bytes_;
   mutable std::mutex mutex_;
   std::condition_variable idle_;
-  std::size_t count_ = 0, bytes_ = 0;
+  std::size_t count_ = 0, bytes_ = 0, free_count_ = 0;
   bool closed_ = false;
+  std::chrono::steady_clock::time_point last_refused_;  // since it was closed
 };
 
 }  // namespace krt

@@ -41,15 +41,15 @@ class Dispatcher::Call final : public grpc::ServerUnaryReactor, public Work {
 
   // Answers the call, or has it answered later.
   void start() {
-    const std::size_t bytes = bytes_;
-    if (Status bad = within(dispatcher_.max_message_bytes_, "a request", bytes); !bad.ok()) return refuse(bad);
-    if (method_.lane == Lane::kInline) {
-      dispatcher_.admission_.enter_always(bytes);
-      admitted_ = true;
-      return run();
+    Admission& admission = dispatcher_.admission_;
+    Status refused = within(dispatcher_.max_message_bytes_, "a request", bytes_);
+    if (refused.ok() && method_.lane == Lane::kQueued) {
+      refused = admission.enter(bytes_);
+      admitted_ = refused.ok();
     }
-    if (Status refused = dispatcher_.admission_.enter(bytes); !refused.ok()) return refuse(refused);
-    admitted_ = true;
+    if (!admitted_) admission.enter_free();
+    if (!refused.ok()) return refuse(refused);
+    if (method_.lane == Lane::kInline) return run();
     if (!dispatcher_.queue_.push(this))
       refuse({Reason::kResourceExhausted, "the server's queue is full (max_queued); try again later"});
   }
@@ -68,7 +68,11 @@ class Dispatcher::Call final : public grpc::ServerUnaryReactor, public Work {
     const bool admitted = admitted_;
     const std::size_t bytes = bytes_;
     delete this;
-    if (admitted) admission.leave(bytes);  // last: the server may stop once nothing is in flight
+    // Last: the server may be gone once nothing is in flight.
+    if (admitted)
+      admission.leave(bytes);
+    else
+      admission.leave_free();
   }
 
  private:
@@ -89,6 +93,7 @@ class Dispatcher::Call final : public grpc::ServerUnaryReactor, public Work {
   void hold(grpc::ByteBuffer& response) {
     const std::size_t size = response.Length();
     response_.Swap(&response);
+    if (!admitted_) return;
     dispatcher_.admission_.add(size);
     bytes_ += size;
   }

@@ -27,6 +27,9 @@ int grpc_limit(std::size_t max_message_bytes) {
 
 // Reflection is gRPC's own service, which takes a thread for each of its streams.
 constexpr int kMaxReflectionThreads = 32;
+// gRPC ends calls that reach it while it shuts down as CANCELLED, which says nothing. So it is shut down when no call
+// has come for a moment, if callers who are told UNAVAILABLE grant one.
+constexpr std::chrono::milliseconds kQuiet{50}, kQuietLimit{1000};
 // For the last bytes of answers that were given already.
 constexpr std::chrono::seconds kFlush{1};
 
@@ -135,6 +138,7 @@ class Server::Impl {
     const std::size_t left = admission.in_flight().count;
     health_.end_watches();
     listener_->stop();
+    if (drained && !at_once) admission.wait_quiet(kQuiet, kQuietLimit);
     grpc_->Shutdown(drained ? SystemClock::now() + kFlush : SystemClock::now());
     admission.wait_idle(Clock::time_point::max());
     log_->info("event=stop cancelled_calls={}", drained ? 0 : left);

@@ -63,8 +63,16 @@ Result<grpc::ByteBuffer> RemoteRuntime::Channel::call(const char* method, const 
   grpc::Status status;
   rpc->Finish(&response, &status, this);
   wait_for(queue, context, control);
-  if (!status.ok()) return wire::from_grpc(status, context, address_);
+  if (!status.ok()) return ended_with(status, context, control);
   return response;
+}
+
+Status RemoteRuntime::Channel::ended_with(const grpc::Status& status, const grpc::ClientContext& context,
+                                          const CallControl& control) const {
+  const bool ours = control.cancelled != nullptr && control.cancelled->load(std::memory_order_relaxed);
+  if (status.error_code() == grpc::StatusCode::CANCELLED && !ours)
+    return {Reason::kRuntimeUnavailable, "the server at " + address_ + " was stopped and ended the call"};
+  return wire::from_grpc(status, context, address_);
 }
 
 Status RemoteRuntime::Channel::malformed(const char* method) const {

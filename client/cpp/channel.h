@@ -32,6 +32,8 @@ class RemoteRuntime::Channel {
   }
 
  private:
+  [[nodiscard]] Status ended_with(const grpc::Status& status, const grpc::ClientContext& context,
+                                  const CallControl& control) const;
   [[nodiscard]] Status malformed(const char* method) const;
 
   const std::string address_;

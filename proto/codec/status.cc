@@ -42,6 +42,8 @@ Status from_grpc(const grpc::Status& status, const grpc::ClientContext& context,
   const Reason reason = reason_of(status.error_code());
   if (reason == Reason::kRuntimeUnavailable)
     return {reason, "no krt server answers at " + target + ": " + status.error_message()};
+  if (reason == Reason::kResourceExhausted)
+    return {reason, status.error_message() + "; a larger message needs a larger max_message_bytes on both ends"};
   return {reason, status.error_message()};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // A server on a free port of loopback with test kernels, and what its tests need to steer them.
 
+#include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -8,6 +9,7 @@
 #include <mutex>
 
 #include "client/cpp/remote_runtime.h"
+#include "krt/v1/kernel_runtime.grpc.pb.h"
 #include "runtime/registry/module_builder.h"
 #include "runtime/runtime.h"
 #include "server/server.h"
@@ -105,6 +107,17 @@ inline ServerOptions quiet_options() {
   return options;
 }
 
+// Until so many calls have arrived at the server and are not yet answered.
+inline void wait_in_flight(const std::string& address, int n) {
+  const auto stub = v1::KernelRuntime::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  v1::GetInfoResponse info;
+  do {
+    grpc::ClientContext context;
+    const grpc::Status status = stub->GetInfo(&context, v1::GetInfoRequest(), &info);
+    if (!status.ok()) throw std::runtime_error(status.error_message());
+  } while (info.in_flight() != n);
+}
+
 struct Served {
   explicit Served(const ServerOptions& options = quiet_options(), Registry registry = test_registry())
       : runtime(std::move(registry)), server(start(options)), remote(remote_options()) {
@@ -121,6 +134,7 @@ struct Served {
     options.address = server->address();
     return options;
   }
+  void wait_in_flight(int n) const { testing::wait_in_flight(server->address(), n); }
   // A call from another thread.
   std::future<ExecuteResult> in_background(const char* function, Value args = {}, CallOptions options = {}) {
     return std::async(std::launch::async, [this, function, args = std::move(args), options = std::move(options)] {
