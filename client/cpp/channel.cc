@@ -14,13 +14,16 @@ namespace {
 constexpr std::chrono::milliseconds kCancelPoll{5};
 // A server that was restarted is found again soon.
 constexpr int kFirstReconnectMs = 100, kLastReconnectMs = 2000;
+// How long one attempt may take, handshake included: on a busy machine 100 ms were not enough for loopback. gRPC calls
+// it the minimal backoff, but a refused attempt ends at once and is repeated after the times above.
+constexpr int kConnectMs = 5000;
 
 std::shared_ptr<grpc::Channel> connect_to(const RemoteOptions& options) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
   arguments.SetMaxSendMessageSize(-1);  // refused before it is sent, in a sentence
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLastReconnectMs);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), arguments);
