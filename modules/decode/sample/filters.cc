@@ -8,11 +8,11 @@ constexpr std::size_t kTopHTokens = 100;  // transformers looks at no more
 float f32(double x) { return static_cast<float>(x); }
 
 // Keeps what has at least that probability, and the scores that reach the keep-th highest one.
-void cutoff(Selection& s, float probability, std::size_t keep) {
+void cutoff(Selection& s, double probability, std::size_t keep) {
   const double total = s.total();
-  s.gather(std::min(s.score_of_weight(static_cast<double>(probability) * total * kBelow), s.reached_by(keep)));
+  s.gather(std::min(s.score_of_weight(probability * total * kBelow), s.reached_by(keep)));
   const Candidate last = s.nth(descending, keep);
-  s.keep_if([&](const Candidate& c) { return f32(c.weight / total) >= probability || c.score >= last.score; });
+  s.keep_if([&](const Candidate& c) { return c.weight / total >= probability || c.score >= last.score; });
 }
 
 }  // namespace
@@ -60,11 +60,9 @@ void top_p(Selection& s, double p, std::size_t keep) {
 }
 
 void min_p(Selection& s, double p, std::size_t keep) {
-  const double total = s.total();
-  const float bound = f32(p) * f32(1 / total);
   s.gather(std::min(s.score_of_weight(p * kBelow), s.reached_by(keep)));
   const Candidate kept = s.nth(descending, keep);
-  s.keep_if([&](const Candidate& c) { return f32(c.weight / total) >= bound || !before(kept, c); });
+  s.keep_if([&](const Candidate& c) { return c.weight >= p || !before(kept, c); });
 }
 
 void typical_p(Selection& s, double mass, std::size_t keep) {
@@ -86,11 +84,10 @@ void typical_p(Selection& s, double mass, std::size_t keep) {
   });
 }
 
-void epsilon_cutoff(Selection& s, double epsilon, std::size_t keep) { cutoff(s, f32(epsilon), keep); }
+void epsilon_cutoff(Selection& s, double epsilon, std::size_t keep) { cutoff(s, epsilon, keep); }
 
 void eta_cutoff(Selection& s, double epsilon, std::size_t keep) {
-  const float e = f32(epsilon);
-  cutoff(s, std::min(e, std::sqrt(e) * f32(std::exp(-s.entropy()))), keep);
+  cutoff(s, std::min(epsilon, std::sqrt(epsilon) * std::exp(-s.entropy())), keep);
 }
 
 }  // namespace krt::decode

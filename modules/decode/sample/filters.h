@@ -3,9 +3,11 @@
 // logits_process.py; the order is that of its _get_logits_processor): temperature, top-h, top-k, top-p, min-p, typical,
 // epsilon, eta. Each renormalises over what the one before it left.
 //
-// Where transformers compares f32 probabilities with a bound, both sides are rounded to f32 here too before they are
-// compared; what they are computed from is f64, and so is all of typical's and top-h's arithmetic, whose f32 keys would
-// be mostly noise on flat rows. `keep` is min_tokens_to_keep.
+// Its f32 arithmetic is done in f64 here, so that a token that stands near a bound is judged by the exact value and not
+// by the rounding of a sum over the vocabulary. Two sums are rounded to f32 before they are compared, so that round
+// cases come out as they do there (two tokens of .1 behind the nucleus of .8; .3 of the entropy of ten equal tokens):
+// the nucleus ends where the probabilities behind it, themselves rounded to f32, come to f32(1 - p) or less, and top-h
+// ends before the entropy of its best tokens exceeds f32(alpha H). `keep` is min_tokens_to_keep.
 
 #include <cstdint>
 

@@ -80,11 +80,11 @@ inline void oracle_top_h(Scores& s, double alpha) {
 }
 
 // epsilon and eta: those of less probability go, unless their score reaches the floor-th highest.
-inline void oracle_cutoff(Scores& s, float least, std::size_t floor) {
+inline void oracle_cutoff(Scores& s, double least, std::size_t floor) {
   const auto p = softmax(s);
   const float safe = s[ranked(s)[std::min(floor, s.size()) - 1]];
   for (std::size_t i = 0; i < s.size(); ++i)
-    if (static_cast<float>(p[i]) < least && s[i] < safe) s[i] = kOut;
+    if (p[i] < least && s[i] < safe) s[i] = kOut;
 }
 
 inline std::vector<std::int64_t> oracle_survivors(std::span<const float> logits, const SampleOptions& o,
@@ -110,14 +110,13 @@ inline std::vector<std::int64_t> oracle_survivors(std::span<const float> logits,
   if (o.min_p > 0) {
     const auto order = ranked(s);
     const auto p = softmax(s);
-    const float least = static_cast<float>(o.min_p) * static_cast<float>(p[order[0]]);
-    filter(s, order, floor, [&](std::size_t rank) { return static_cast<float>(p[order[rank]]) >= least; });
+    filter(s, order, floor, [&](std::size_t rank) { return p[order[rank]] >= o.min_p * p[order[0]]; });
   }
   if (o.typical_p < 1) oracle_typical(s, o.typical_p, floor);
-  if (o.epsilon_cutoff > 0) oracle_cutoff(s, static_cast<float>(o.epsilon_cutoff), floor);
+  if (o.epsilon_cutoff > 0) oracle_cutoff(s, o.epsilon_cutoff, floor);
   if (o.eta_cutoff > 0) {
-    const auto e = static_cast<float>(o.eta_cutoff);
-    oracle_cutoff(s, std::min(e, std::sqrt(e) * static_cast<float>(std::exp(-entropy(softmax(s))))), floor);
+    const double least = std::sqrt(o.eta_cutoff) * std::exp(-entropy(softmax(s)));
+    oracle_cutoff(s, std::min(o.eta_cutoff, least), floor);
   }
   std::vector<std::int64_t> kept;
   for (const std::size_t id : ranked(s))
