@@ -33,7 +33,7 @@ def silu(x):
 
 FORMS = {"silu": silu, "gelu_erf": erf_form, "gelu_tanh": tanh_form}
 points = [0.0, 1e-300, -1e-8, 0.7517915, -0.7517915, 0.5, -0.5, 1, -1, 2.69894, -2.69894, 5, -5, 9, -9, 20, -20, 37,
-          -37, 700, -700, 1e10, -1e10, 1e200, -1e200] + [float(x) for x in np.round(rng.uniform(-7, 7, 40), 4)]
+          -37, -21.2, -21.4, -38.2, 700, -700, -708.5, -711, -730, -744.4, -746, 1e10, -1e10, 1e200, -1e200] + [float(x) for x in np.round(rng.uniform(-7, 7, 40), 4)]
 for name, form in FORMS.items():
     cases.append({"name": name, "kind": "function", "x": points,
                   "y": [float(form(mpmath.mpf(x))) if abs(x) < 1e3 else max(x, 0.0) for x in points],

@@ -40,7 +40,7 @@ struct Form {
   double (*act)(double);
   double (*bound)(double x, double want);
 };
-constexpr double kLeast = std::numeric_limits<double>::denorm_min();  // of a value that underflows
+constexpr double kLeast = 0x1p-1064;  // of a value with a subnormal factor
 const Form kForms[] = {
     {"silu", silu, [](double, double want) { return 6 * kU * std::fabs(want) + kLeast; }},
     {"gelu_erf", gelu_erf,
