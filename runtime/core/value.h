@@ -28,8 +28,8 @@ enum class Kind : std::uint8_t { kNull, kBool, kInt, kFloat, kString, kTensor, k
 
 class Value {
  public:
-  Value() = default;
-  Value(std::nullptr_t) {}
+  Value() : v_() {}
+  Value(std::nullptr_t) : v_() {}
   Value(bool v) : v_(v) {}
   Value(std::int64_t v) : v_(v) {}
   Value(int v) : v_(std::int64_t{v}) {}
@@ -44,6 +44,19 @@ class Value {
   Value(List v) : v_(std::move(v)) {}
   Value(Dict v) : v_(std::move(v)) {}
   Value(Handle v) : v_(v) {}
+
+  // As std::variant's own, but scalars stay in line: a call of four of them would spend half its time in visits.
+  Value(const Value& other) : v_(other.v_) {}
+  Value(Value&& other) noexcept { take(other); }
+  Value& operator=(const Value& other) { return *this = Value(other); }
+  Value& operator=(Value&& other) noexcept {
+    if (this != &other) {
+      release();
+      take(other);
+    }
+    return *this;
+  }
+  ~Value() { release(); }
 
   [[nodiscard]] Kind kind() const { return static_cast<Kind>(v_.index()); }
   [[nodiscard]] bool is_null() const { return kind() == Kind::kNull; }
@@ -61,7 +74,24 @@ class Value {
   const Value& operator[](std::string_view name) const;
 
  private:
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, Tensor, List, Dict, Handle> v_;
+  using Storage = std::variant<std::monostate, bool, std::int64_t, double, std::string, Tensor, List, Dict, Handle>;
+
+  void release() {
+    if (kind() > Kind::kFloat && kind() != Kind::kHandle) std::destroy_at(&v_);
+  }
+  // Onto storage that holds nothing to destroy.
+  void take(Value& other) noexcept {
+    if (const auto* d = std::get_if<double>(&other.v_))
+      std::construct_at(&v_, *d);
+    else if (const auto* i = std::get_if<std::int64_t>(&other.v_))
+      std::construct_at(&v_, *i);
+    else
+      std::construct_at(&v_, std::move(other.v_));
+  }
+
+  union {
+    Storage v_;
+  };
 };
 
 // "null", "bool", "int", "float", "string", "list", "dict", "handle"; a tensor as "f64[2,3]".
