@@ -1,7 +1,8 @@
 #pragma once
-// Value: what execute takes and returns. One of null, bool, int, float, string, tensor, list, dict, handle.
+// Value: what execute takes and returns. One of null, bool, int, float, string, tensor, list, dict, handle, object.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,7 +25,18 @@ struct Handle {
   friend bool operator==(const Handle&, const Handle&) = default;
 };
 
-enum class Kind : std::uint8_t { kNull, kBool, kInt, kFloat, kString, kTensor, kList, kDict, kHandle };
+// Something that only this process can hold (an open model file, a model): it lives behind a handle and never travels.
+class Object {
+ public:
+  Object() = default;
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  virtual ~Object() = default;
+  [[nodiscard]] virtual std::string_view type() const = 0;  // "model"
+};
+using ObjectRef = std::shared_ptr<Object>;
+
+enum class Kind : std::uint8_t { kNull, kBool, kInt, kFloat, kString, kTensor, kList, kDict, kHandle, kObject };
 
 class Value {
  public:
@@ -44,6 +56,7 @@ class Value {
   Value(List v) : v_(std::move(v)) {}
   Value(Dict v) : v_(std::move(v)) {}
   Value(Handle v) : v_(v) {}
+  Value(ObjectRef v) : v_(std::move(v)) {}
 
   // As std::variant's own, but scalars stay in line: a call of four of them would spend half its time in visits.
   Value(const Value& other) : v_(other.v_) {}
@@ -74,7 +87,8 @@ class Value {
   const Value& operator[](std::string_view name) const;
 
  private:
-  using Storage = std::variant<std::monostate, bool, std::int64_t, double, std::string, Tensor, List, Dict, Handle>;
+  using Storage =
+      std::variant<std::monostate, bool, std::int64_t, double, std::string, Tensor, List, Dict, Handle, ObjectRef>;
 
   void release() {
     if (kind() > Kind::kFloat && kind() != Kind::kHandle) std::destroy_at(&v_);
@@ -94,7 +108,8 @@ class Value {
   };
 };
 
-// "null", "bool", "int", "float", "string", "list", "dict", "handle"; a tensor as "f64[2,3]".
+// "null", "bool", "int", "float", "string", "list", "dict", "handle"; a tensor as "f64[2,3]", an object as its own
+// type.
 std::string type_text(const Value& value);
 
 // Equal to the last bit: dtypes, shapes and bytes of tensors, names and order of dicts; two NaNs of equal bits

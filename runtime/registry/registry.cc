@@ -22,7 +22,9 @@ namespace {
 
 std::string problem_with(const FunctionInfo& info) {
   if (info.thunk == nullptr) return "has no implementation";
-  if (info.example.empty() && !info.internal()) return "has no example";
+  // A call that reads files has no arguments that work everywhere.
+  const bool wants_example = !info.internal() && info.caps.side_effects != SideEffects::kReadsFiles;
+  if (info.example.empty() && wants_example) return "has no example";
   if (info.status_field >= 0 && info.statuses.empty()) return "returns a status but has no status table";
   for (std::size_t i = 0; i < info.params.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
