@@ -35,13 +35,13 @@ struct CallOptions {
 // What execute answers. `error` is OK where the kernel ran: its own refusals are in `status`, not in `error`.
 struct ExecuteResult {
   std::string module, function, request_id;
-  Status error;
-  Value result;
+  Status error = {};
+  Value result = {};
   std::int64_t status = 0;  // the kernel's numeric status, where its result has one
   std::string status_name = "ok";
-  double latency_ms = 0;    // inside the runtime
-  std::string engine_used;  // the variant that served the call; "none" where nothing ran
-  Dict mutated;             // arguments that were changed in place, by parameter name
+  double latency_ms = 0;             // inside the runtime
+  std::string engine_used = "none";  // the variant that served the call; "none" where nothing ran
+  Dict mutated = {};                 // arguments that were changed in place, by parameter name
 
   [[nodiscard]] bool success() const { return error.ok(); }
 };
@@ -69,6 +69,7 @@ class Function {
  private:
   friend class Runtime;
   friend class RemoteRuntime;
+  Result<Value> call_by_name(std::span<const Value> args) const;
   Function(RuntimeApi& runtime, const FunctionInfo* info, std::string module, std::string name)
       : runtime_(&runtime), info_(info), module_(std::move(module)), name_(std::move(name)) {}
   RuntimeApi* runtime_;
@@ -99,7 +100,7 @@ class RuntimeApi {
   // Resolves once, calls many times.
   virtual Result<Function> function(std::string_view module, std::string_view name) = 0;
 
-  // Values that stay in the runtime. A handle may be given wherever its value may.
+  // Values that stay in the runtime. A handle may be given wherever a list or a tensor may.
   virtual Result<Handle> put(Value value, std::string name = {}) = 0;
   virtual Result<Value> get(Handle handle) = 0;
   virtual Status free(Handle handle) = 0;

@@ -7,7 +7,10 @@
 namespace krt {
 
 Result<Value> Function::operator()(std::span<const Value> args) const {
-  if (info_ != nullptr) return static_cast<Runtime*>(runtime_)->call(*info_, args);
+  return info_ != nullptr ? static_cast<Runtime*>(runtime_)->call(*info_, args) : call_by_name(args);
+}
+
+Result<Value> Function::call_by_name(std::span<const Value> args) const {
   ExecuteResult r = runtime_->execute(module_, name_, List(args.begin(), args.end()));
   if (!r.success()) return r.error;
   return std::move(r.result);
@@ -64,26 +67,24 @@ void take_status(const FunctionInfo& info, ExecuteResult& r) {
 ExecuteResult Runtime::execute(std::string_view module, std::string_view function, const Value& args,
                                const CallOptions& options) {
   const Clock::time_point start = Clock::now();
-  ExecuteResult r;
-  r.module = module;
-  r.function = function;
-  r.request_id = options.request_id;
-  r.engine_used = "none";
-  r.error = [&]() -> Status {
-    if (Status stop = options.control.check(); !stop.ok()) return stop;
-    Result<const FunctionInfo*> info = registry_.lookup(module, function);
-    if (!info.ok()) return info.status();
-    List storage;
-    Result<std::span<const Value>> values = arrange(**info, args, storage);
-    if (!values.ok()) return values.status();
-    Context context{arena_, handles_, options.control, options.arguments_by_value};
-    if (Status failed = invoke(**info, context, *values, r.result, &r.mutated); !failed.ok()) return failed;
-    r.engine_used = context.variant;
-    take_status(**info, r);
-    return {};
-  }();
+  ExecuteResult r{.module = std::string(module), .function = std::string(function), .request_id = options.request_id};
+  r.error = execute(args, options, r);
   r.latency_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   return r;
+}
+
+Status Runtime::execute(const Value& args, const CallOptions& options, ExecuteResult& r) {
+  if (Status stop = options.control.check(); !stop.ok()) return stop;
+  Result<const FunctionInfo*> info = registry_.lookup(r.module, r.function);
+  if (!info.ok()) return std::move(info).status();
+  List storage;
+  Result<std::span<const Value>> values = arrange(**info, args, storage);
+  if (!values.ok()) return std::move(values).status();
+  Context context{arena_, handles_, options.control, options.arguments_by_value};
+  if (Status failed = invoke(**info, context, *values, r.result, &r.mutated); !failed.ok()) return failed;
+  r.engine_used = context.variant;
+  take_status(**info, r);
+  return {};
 }
 
 std::vector<ExecuteResult> Runtime::execute_batch(std::span<const BatchItem> items) {
@@ -106,13 +107,21 @@ Result<Value> Runtime::call(std::string_view module, std::string_view function, 
 }
 
 Result<Value> Runtime::call(const FunctionInfo& info, std::span<const Value> args) {
-  List storage;
-  Result<std::span<const Value>> values = arrange(info, args, storage);
-  if (!values.ok()) return values.status();
+  return args.size() == info.params.size() ? call_exactly(info, args) : call_with_defaults(info, args);
+}
+
+Result<Value> Runtime::call_exactly(const FunctionInfo& info, std::span<const Value> args) {
   Context context{arena_, handles_};
-  Value out;
-  if (Status failed = invoke(info, context, *values, out, nullptr); !failed.ok()) return failed;
+  Result<Value> out(std::in_place);
+  if (Status failed = invoke(info, context, args, *out, nullptr); !failed.ok()) out = std::move(failed);
   return out;
+}
+
+Result<Value> Runtime::call_with_defaults(const FunctionInfo& info, std::span<const Value> args) {
+  List storage;
+  Result<std::span<const Value>> arranged = arrange(info, args, storage);
+  if (!arranged.ok()) return arranged.status();
+  return call_exactly(info, *arranged);
 }
 
 Result<Handle> Runtime::put(Value value, std::string name) { return handles_.put(std::move(value), std::move(name)); }

@@ -61,7 +61,12 @@ class Dispatcher::Call final : public grpc::ServerUnaryReactor, public Work {
     finish(answer(method_, request_, control_));
   }
 
-  void OnCancel() override { cancelled_.store(true, std::memory_order_relaxed); }
+  // The caller gave up, or its deadline passed. A call that still waits leaves the queue at once, and its place with
+  // it.
+  void OnCancel() override {
+    cancelled_.store(true, std::memory_order_relaxed);
+    if (dispatcher_.queue_.remove(this)) refuse({Reason::kCancelled, "the call was given up before it was started"});
+  }
 
   void OnDone() override {
     Admission& admission = dispatcher_.admission_;

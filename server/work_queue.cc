@@ -1,5 +1,7 @@
 #include "server/work_queue.h"
 
+#include <algorithm>
+
 namespace krt {
 
 WorkQueue::WorkQueue(int threads, std::size_t capacity) : capacity_(capacity) {
@@ -23,6 +25,14 @@ bool WorkQueue::push(Work* work) {
     queue_.push_back(work);
   }
   wake_.notify_one();
+  return true;
+}
+
+bool WorkQueue::remove(Work* work) {
+  const std::lock_guard lock(mutex_);
+  const auto at = std::find(queue_.begin(), queue_.end(), work);
+  if (at == queue_.end()) return false;
+  queue_.erase(at);
   return true;
 }
 

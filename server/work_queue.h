@@ -28,6 +28,8 @@ class WorkQueue {
 
   // False where the queue is full; the work is not touched then.
   bool push(Work* work);
+  // Takes work that is still waiting out of the queue: it will not be run. False where it is not there (any more).
+  bool remove(Work* work);
   [[nodiscard]] int threads() const { return static_cast<int>(threads_.size()); }
 
  private:

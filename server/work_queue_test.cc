@@ -45,6 +45,23 @@ TEST(WorkQueue, RefusesWhatItCannotHold) {
   done.wait();
 }
 
+TEST(WorkQueue, WhatIsRemovedIsNotRun) {
+  std::promise<void> started, release;
+  Task blocker([&] {
+    started.set_value();
+    release.get_future().wait();
+  });
+  Task removed([] { FAIL(); });
+  WorkQueue queue(1, 2);
+  EXPECT_TRUE(queue.push(&blocker));
+  started.get_future().wait();
+  EXPECT_TRUE(queue.push(&removed));
+  EXPECT_TRUE(queue.remove(&removed));
+  EXPECT_FALSE(queue.remove(&removed));
+  EXPECT_FALSE(queue.remove(&blocker)) << "it runs already";
+  release.set_value();
+}
+
 TEST(WorkQueue, RunsAsManyAtOnceAsItHasThreads) {
   constexpr int kThreads = 4;
   std::latch all(kThreads);

@@ -23,6 +23,7 @@ class Writer {
       case Kind::kTensor: tensor(*value.get_if<Tensor>()); return;
       case Kind::kList: list(*value.get_if<List>()); return;
       case Kind::kDict: dict(*value.get_if<Dict>()); return;
+      case Kind::kObject: return write(Value(Dict{{"$object", (*value.get_if<ObjectRef>())->type()}}));
       case Kind::kHandle: out_ += "{\"$handle\":\"" + handle_text(*value.get_if<Handle>()) + "\"}"; return;
     }
   }

@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 namespace krt {
 
@@ -93,25 +92,25 @@ class StatusError : public std::runtime_error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}
-  Result(Status failure) : state_(std::move(failure)) { assert(!std::get<Status>(state_).ok()); }
+  Result(T value) : value_(std::move(value)) {}
+  Result(Status failure) : failure_(std::move(failure)) { assert(!failure_.ok()); }
+  // A T() for the callee to fill in.
+  explicit Result(std::in_place_t) : value_(std::in_place) {}
 
-  [[nodiscard]] bool ok() const { return std::holds_alternative<T>(state_); }
-  [[nodiscard]] const Status& status() const& {
-    static const Status kOk;
-    return ok() ? kOk : *std::get_if<Status>(&state_);
-  }
-  [[nodiscard]] Status status() && { return ok() ? Status() : std::move(*std::get_if<Status>(&state_)); }
-  [[nodiscard]] T& value() & { return *std::get_if<T>(&state_); }
-  [[nodiscard]] const T& value() const& { return *std::get_if<T>(&state_); }
-  [[nodiscard]] T&& value() && { return std::move(*std::get_if<T>(&state_)); }
-  T& operator*() & { return value(); }
-  const T& operator*() const& { return value(); }
-  T* operator->() { return &value(); }
-  const T* operator->() const { return &value(); }
+  [[nodiscard]] bool ok() const { return value_.has_value(); }
+  [[nodiscard]] const Status& status() const& { return failure_; }
+  [[nodiscard]] Status status() && { return std::move(failure_); }
+  [[nodiscard]] T& value() & { return *value_; }
+  [[nodiscard]] const T& value() const& { return *value_; }
+  [[nodiscard]] T&& value() && { return std::move(*value_); }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
 
  private:
-  std::variant<T, Status> state_;
+  std::optional<T> value_;
+  Status failure_;  // OK where there is a value
 };
 
 // `text` as it may stand in an error sentence: quoted, cut at 80 characters, control bytes and ill-formed

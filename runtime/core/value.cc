@@ -23,6 +23,7 @@ const Value& Value::operator[](std::string_view name) const {
 std::string type_text(const Value& value) {
   constexpr std::array kNames{"null", "bool", "int", "float", "string", "tensor", "list", "dict", "handle"};
   if (const Tensor* t = value.get_if<Tensor>()) return std::string(info_of(t->dtype()).name) + t->shape().str();
+  if (const ObjectRef* object = value.get_if<ObjectRef>()) return std::string((*object)->type());
   return kNames[static_cast<std::size_t>(value.kind())];
 }
 
@@ -62,6 +63,7 @@ bool identical(const Value& a, const Value& b) {
     case Kind::kList: return same_list(*a.get_if<List>(), *b.get_if<List>());
     case Kind::kDict: return same_dict(*a.get_if<Dict>(), *b.get_if<Dict>());
     case Kind::kHandle: return *a.get_if<Handle>() == *b.get_if<Handle>();
+    case Kind::kObject: return *a.get_if<ObjectRef>() == *b.get_if<ObjectRef>();
   }
   return false;
 }

@@ -1,7 +1,8 @@
 #pragma once
-// Value: what execute takes and returns. One of null, bool, int, float, string, tensor, list, dict, handle.
+// Value: what execute takes and returns. One of null, bool, int, float, string, tensor, list, dict, handle, object.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,12 +25,23 @@ struct Handle {
   friend bool operator==(const Handle&, const Handle&) = default;
 };
 
-enum class Kind : std::uint8_t { kNull, kBool, kInt, kFloat, kString, kTensor, kList, kDict, kHandle };
+// Something that only this process can hold (an open model file, a model): it lives behind a handle and never travels.
+class Object {
+ public:
+  Object() = default;
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  virtual ~Object() = default;
+  [[nodiscard]] virtual std::string_view type() const = 0;  // "model"
+};
+using ObjectRef = std::shared_ptr<Object>;
+
+enum class Kind : std::uint8_t { kNull, kBool, kInt, kFloat, kString, kTensor, kList, kDict, kHandle, kObject };
 
 class Value {
  public:
-  Value() = default;
-  Value(std::nullptr_t) {}
+  Value() : v_() {}
+  Value(std::nullptr_t) : v_() {}
   Value(bool v) : v_(v) {}
   Value(std::int64_t v) : v_(v) {}
   Value(int v) : v_(std::int64_t{v}) {}
@@ -44,6 +56,20 @@ class Value {
   Value(List v) : v_(std::move(v)) {}
   Value(Dict v) : v_(std::move(v)) {}
   Value(Handle v) : v_(v) {}
+  Value(ObjectRef v) : v_(std::move(v)) {}
+
+  // As std::variant's own, but scalars stay in line: a call of four of them would spend half its time in visits.
+  Value(const Value& other) : v_(other.v_) {}
+  Value(Value&& other) noexcept { take(other); }
+  Value& operator=(const Value& other) { return *this = Value(other); }
+  Value& operator=(Value&& other) noexcept {
+    if (this != &other) {
+      release();
+      take(other);
+    }
+    return *this;
+  }
+  ~Value() { release(); }
 
   [[nodiscard]] Kind kind() const { return static_cast<Kind>(v_.index()); }
   [[nodiscard]] bool is_null() const { return kind() == Kind::kNull; }
@@ -61,10 +87,29 @@ class Value {
   const Value& operator[](std::string_view name) const;
 
  private:
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, Tensor, List, Dict, Handle> v_;
+  using Storage =
+      std::variant<std::monostate, bool, std::int64_t, double, std::string, Tensor, List, Dict, Handle, ObjectRef>;
+
+  void release() {
+    if (kind() > Kind::kFloat && kind() != Kind::kHandle) std::destroy_at(&v_);
+  }
+  // Onto storage that holds nothing to destroy.
+  void take(Value& other) noexcept {
+    if (const auto* d = std::get_if<double>(&other.v_))
+      std::construct_at(&v_, *d);
+    else if (const auto* i = std::get_if<std::int64_t>(&other.v_))
+      std::construct_at(&v_, *i);
+    else
+      std::construct_at(&v_, std::move(other.v_));
+  }
+
+  union {
+    Storage v_;
+  };
 };
 
-// "null", "bool", "int", "float", "string", "list", "dict", "handle"; a tensor as "f64[2,3]".
+// "null", "bool", "int", "float", "string", "list", "dict", "handle"; a tensor as "f64[2,3]", an object as its own
+// type.
 std::string type_text(const Value& value);
 
 // Equal to the last bit: dtypes, shapes and bytes of tensors, names and order of dicts; two NaNs of equal bits

@@ -13,13 +13,15 @@ std::uint64_t random_nonzero() {
   return (high << 32U) | device() | 1U;
 }
 
-std::size_t tensor_bytes(const Value& value) {
+// What a value keeps allocated, near enough for a limit.
+std::size_t bytes_of(const Value& value) {
+  if (const Tensor* t = value.get_if<Tensor>()) return t->bytes();
+  if (const auto* s = value.get_if<std::string>()) return s->size();
   std::size_t total = 0;
-  if (const Tensor* t = value.get_if<Tensor>()) total = t->bytes();
   if (const List* list = value.get_if<List>())
-    for (const Value& v : *list) total += tensor_bytes(v);
+    for (const Value& v : *list) total += sizeof v + bytes_of(v);
   if (const Dict* dict = value.get_if<Dict>())
-    for (const auto& [name, v] : *dict) total += tensor_bytes(v);
+    for (const auto& member : *dict) total += sizeof member + member.first.size() + bytes_of(member.second);
   return total;
 }
 
@@ -35,7 +37,7 @@ HandleTable::HandleTable(std::size_t max_count, std::size_t max_bytes)
     : runtime_(random_nonzero()), max_count_(max_count), max_bytes_(max_bytes) {}
 
 Result<Handle> HandleTable::put(Value value, std::string name) {
-  const std::size_t bytes = tensor_bytes(value);
+  const std::size_t bytes = bytes_of(value);
   const std::lock_guard lock(mutex_);
   if (held_.size() >= max_count_)
     return Status(Reason::kResourceExhausted,

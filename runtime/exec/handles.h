@@ -15,7 +15,7 @@ namespace krt {
 
 class HandleTable {
  public:
-  // Refuses (resource_exhausted) more than `max_bytes` of tensors or more than `max_count` handles.
+  // Refuses (resource_exhausted) more than `max_bytes` of tensors, texts and lists, or more than `max_count` handles.
   explicit HandleTable(std::size_t max_count = 65536, std::size_t max_bytes = std::size_t{64} << 30U);
 
   // `name` is for people: it appears in list() only.

@@ -37,6 +37,17 @@ E narrow(double x) {
   if constexpr (std::is_same_v<E, BF16>) return to_bf16(f);
 }
 
+// An int64 in one rounding. A double holds 53 bits of it: where it has more, the lowest of them says whether anything
+// stood below ("round to odd"), which no rounding to 24 bits or fewer mistakes for a tie.
+template <class E>
+E narrow(std::int64_t x) {
+  if constexpr (std::is_same_v<E, double> || std::is_same_v<E, float>) return static_cast<E>(x);
+  constexpr std::int64_t kLow = (std::int64_t{1} << 11U) - 1;
+  const bool wide = x > std::int64_t{1} << 53U || x < -(std::int64_t{1} << 53U);
+  if (wide) x = (x & ~kLow) | ((x & kLow) != 0 ? kLow + 1 : 0);
+  return narrow<E>(static_cast<double>(x));
+}
+
 template <class E>
 bool is_infinite(E x) {
   if constexpr (std::is_same_v<E, F16> || std::is_same_v<E, BF16>)
@@ -52,7 +63,7 @@ bool convert(std::int64_t x, E& out) {
     out = static_cast<E>(x);
     return static_cast<std::int64_t>(out) == x;
   } else {
-    out = narrow<E>(static_cast<double>(x));
+    out = narrow<E>(x);
     return !is_infinite(out);
   }
 }

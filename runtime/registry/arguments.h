@@ -17,7 +17,7 @@
 // Tensor, Handle, Value      tensor, handle, any
 // std::optional<T>           T?          null or absent is none
 //
-// A handle is accepted wherever the value that it names would be.
+// A handle is accepted wherever a list or a tensor is, for the value that it names.
 
 #include <memory>
 #include <optional>

@@ -77,9 +77,9 @@ Result<std::span<const Value>> arrange(const FunctionInfo& info, const Value& ar
   return arrange(info, std::span<const Value>(&args, 1), storage);
 }
 
-Status invoke(const FunctionInfo& info, Context& context, std::span<const Value> args, Value& out, Dict* mutated) {
+Status detail::thrown_by(const FunctionInfo& info) {
   try {
-    return info.thunk(info, context, args, out, mutated);
+    throw;
   } catch (const StatusError& e) {
     return {e.status().reason(), info.full_name() + ": " + e.status().message()};
   } catch (const std::bad_alloc&) {
@@ -88,6 +88,8 @@ Status invoke(const FunctionInfo& info, Context& context, std::span<const Value>
     return {Reason::kResourceExhausted, info.full_name() + ": the result would be too large"};
   } catch (const std::exception& e) {
     return {Reason::kInternal, info.full_name() + ": " + e.what()};
+  } catch (...) {
+    return {Reason::kInternal, info.full_name() + " threw something that is no std::exception"};
   }
 }
 

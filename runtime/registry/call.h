@@ -12,8 +12,20 @@ Result<std::span<const Value>> arrange(const FunctionInfo& info, const Value& ar
 // The same for arguments that are positional already.
 Result<std::span<const Value>> arrange(const FunctionInfo& info, std::span<const Value> args, List& storage);
 
+namespace detail {
+// What the exception that is being handled says of the call.
+Status thrown_by(const FunctionInfo& info);
+}  // namespace detail
+
 // Calls the kernel. `args` holds one value per parameter. No exception leaves: out of memory is
 // resource_exhausted, anything else is internal.
-Status invoke(const FunctionInfo& info, Context& context, std::span<const Value> args, Value& out, Dict* mutated);
+inline Status invoke(const FunctionInfo& info, Context& context, std::span<const Value> args, Value& out,
+                     Dict* mutated) {
+  try {
+    return info.thunk(info, context, args, out, mutated);
+  } catch (...) {
+    return detail::thrown_by(info);
+  }
+}
 
 }  // namespace krt

@@ -80,7 +80,7 @@ struct FunctionInfo {
   StatusTable statuses;
   std::vector<VariantInfo> variants;  // best first
   std::string variant_shape;          // what the gates' shape holds, "rows x d"; empty where none asks for it
-  std::string example;  // JSON args of a call that works; the registry walk runs it
+  std::string example;                // JSON args of a call that works; the registry walk runs it
   Thunk thunk = nullptr;
   int status_field = -1;  // which field of the result is the kernel's numeric status
 

@@ -130,7 +130,7 @@ class ModuleBuilder {
       info.result_struct = Returned<R>::kType;
       info.fields = Returned<R>::fields();
       for (std::size_t i = 0; i < info.fields.size(); ++i)
-        if (info.fields[i].name == "status") info.status_field = static_cast<int>(i);
+        if (info.fields[i].name == "status" && info.fields[i].type == "int") info.status_field = static_cast<int>(i);
     } else {
       info.fields = {{"", std::string(Returned<R>::kType)}};
     }

@@ -22,7 +22,9 @@ namespace {
 
 std::string problem_with(const FunctionInfo& info) {
   if (info.thunk == nullptr) return "has no implementation";
-  if (info.example.empty() && !info.internal()) return "has no example";
+  // A call that reads files has no arguments that work everywhere.
+  const bool wants_example = !info.internal() && info.caps.side_effects != SideEffects::kReadsFiles;
+  if (info.example.empty() && wants_example) return "has no example";
   if (info.status_field >= 0 && info.statuses.empty()) return "returns a status but has no status table";
   for (std::size_t i = 0; i < info.params.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
@@ -37,7 +39,7 @@ Status Registry::freeze() {
   std::string problems;
   for (const FunctionInfo& info : declarations_) {
     std::string problem = problem_with(info);
-    if (!index_.emplace(Key{info.module, info.name}, &info).second) problem = "is registered twice";
+    if (!index_.insert(info)) problem = "is registered twice";
     if (!problem.empty()) problems += (problems.empty() ? "" : "; ") + info.full_name() + " " + problem;
     if (!info.internal()) modules_[info.module].functions.emplace(info.name, &info);
   }
@@ -47,13 +49,10 @@ Status Registry::freeze() {
   return {};
 }
 
-Result<const FunctionInfo*> Registry::lookup(std::string_view module, std::string_view name) const {
-  const FunctionInfo* info = find(module, name);
-  if (info != nullptr && !info->internal()) return info;
+Status Registry::unknown(std::string_view module, std::string_view name) const {
   if (modules_.find(module) == modules_.end())
-    return Status(Reason::kModuleNotRegistered, "Unknown runtime library " + quoted(module));
-  return Status(Reason::kFunctionNotRegistered,
-                "Runtime library " + quoted(module) + " does not expose " + quoted(name));
+    return {Reason::kModuleNotRegistered, "Unknown runtime library " + quoted(module)};
+  return {Reason::kFunctionNotRegistered, "Runtime library " + quoted(module) + " does not expose " + quoted(name)};
 }
 
 std::vector<std::string> Registry::modules() const {

@@ -8,10 +8,9 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "runtime/registry/declaration.h"
+#include "runtime/registry/name_index.h"
 
 namespace krt {
 
@@ -32,11 +31,14 @@ class Registry {
 
   // Any function, internal ones too; null where there is none.
   [[nodiscard]] const FunctionInfo* find(std::string_view module, std::string_view name) const {
-    const auto it = index_.find(Key{module, name});
-    return it == index_.end() ? nullptr : it->second;
+    return index_.find(module, name);
   }
   // A function that callers may name: internal ones are not there.
-  [[nodiscard]] Result<const FunctionInfo*> lookup(std::string_view module, std::string_view name) const;
+  [[nodiscard]] Result<const FunctionInfo*> lookup(std::string_view module, std::string_view name) const {
+    const FunctionInfo* info = find(module, name);
+    if (info != nullptr && !info->internal()) return info;
+    return unknown(module, name);
+  }
 
   // Sorted by name; without internal functions, and without modules that have nothing else.
   [[nodiscard]] std::vector<std::string> modules() const;
@@ -46,23 +48,15 @@ class Registry {
   [[nodiscard]] std::vector<const FunctionInfo*> all() const;
 
  private:
-  struct Key {
-    std::string_view module, name;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  struct KeyHash {
-    std::size_t operator()(const Key& k) const {
-      const std::hash<std::string_view> hash;
-      return hash(k.module) * 31 + hash(k.name);
-    }
-  };
+  [[nodiscard]] Status unknown(std::string_view module, std::string_view name) const;
+
   struct Module {
     std::string summary;
     std::map<std::string, const FunctionInfo*, std::less<>> functions;  // public ones
   };
 
   std::deque<FunctionInfo> declarations_;  // stable addresses
-  std::unordered_map<Key, const FunctionInfo*, KeyHash> index_;
+  NameIndex index_;
   std::map<std::string, Module, std::less<>> modules_;
   bool frozen_ = false;
 };

@@ -71,12 +71,15 @@ std::vector<std::int64_t> FixtureCase::i64s(std::string_view field) const {
   return {};
 }
 
+std::string fixture_bytes(std::string_view file) {
+  std::ifstream in(std::string(KRT_FIXTURES) + "/" + std::string(file), std::ios::binary);
+  if (!in) throw std::runtime_error(std::string(file) + ": cannot be read");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 std::vector<FixtureCase> fixture(std::string_view name) {
   const std::string file = std::string(name) + ".json";
-  std::ifstream in(std::string(KRT_FIXTURES) + "/" + file, std::ios::binary);
-  if (!in) throw std::runtime_error(file + ": cannot be read");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const Result<Value> parsed = parse_json(text);
+  const Result<Value> parsed = parse_json(fixture_bytes(file));
   if (!parsed.ok()) throw std::runtime_error(file + ": " + parsed.status().message());
   const Value* cases = parsed.value().find("cases");
   const List* list = cases == nullptr ? nullptr : cases->get_if<List>();

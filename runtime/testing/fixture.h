@@ -45,5 +45,7 @@ class FixtureCase {
 
 // The cases of tests/oracle/data/<name>.json.
 std::vector<FixtureCase> fixture(std::string_view name);
+// The bytes of tests/oracle/data/<file>, for data that is no JSON.
+std::string fixture_bytes(std::string_view file);
 
 }  // namespace krt::testing

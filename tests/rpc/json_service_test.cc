@@ -43,6 +43,7 @@ class JsonServiceBuiltin : public JsonService {
 TEST_F(JsonServiceBuiltin, AnswersEveryExampleAsTheRuntimeDoes) {
   for (const FunctionInfo* f : served_.runtime.registry().all()) {
     if (f->internal() || f->caps.side_effects == SideEffects::kChangesHandles) continue;
+    if (f->example.empty()) continue;  // it reads files
     SCOPED_TRACE(f->full_name() + " " + f->example);
     ExecuteResult here = served_.runtime.execute(f->module, f->name, *parse_json_args(f->example), {"", {}, true});
     const pb::ExecuteResponse there = execute(f->module, f->name, f->example, "an id");

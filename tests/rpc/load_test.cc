@@ -59,9 +59,9 @@ TEST(Deadline, ACallWhoseDeadlinePassesInTheQueueNeverRuns) {
   gate.wait_entered(1);
   const ExecuteResult late = served.remote.execute("t", "count", {}, due_in(std::chrono::milliseconds(20)));
   EXPECT_EQ(late.error.reason(), Reason::kDeadlineExceeded) << late.error.message();
+  served.wait_in_flight(1);  // the server has seen the deadline too
   gate.open();
   EXPECT_TRUE(blocked.get().success());
-  // The queue is first in, first out: once this has run, the late one has been dealt with.
   EXPECT_TRUE(served.remote.execute("t", "count").success());
   EXPECT_EQ(runs, 1);
 }
@@ -77,15 +77,20 @@ TEST(Deadline, ReachesTheKernel) {
 
 TEST(Cancel, ACancelledCallNeverRunsAndARunningOneIsTold) {
   Served served(one_worker());
-  std::atomic<bool> cancel{false};
-  CallOptions options;
-  options.control.cancelled = &cancel;
-  auto running = served.in_background("block", List{payload(1)}, options);
+  std::atomic<bool> cancel_running{false}, cancel_queued{false};
+  const auto until = [](const std::atomic<bool>& flag) {
+    CallOptions options;
+    options.control.cancelled = &flag;
+    return options;
+  };
+  auto running = served.in_background("block", List{payload(1)}, until(cancel_running));
   gate.wait_entered(1);
-  auto queued = served.in_background("count", {}, options);
+  auto queued = served.in_background("count", {}, until(cancel_queued));
   served.wait_in_flight(2);
-  cancel = true;
+  cancel_queued = true;
   EXPECT_EQ(queued.get().error.reason(), Reason::kCancelled);
+  served.wait_in_flight(1);  // it left the queue at once
+  cancel_running = true;
   EXPECT_EQ(running.get().error.reason(), Reason::kCancelled);
   EXPECT_TRUE(served.remote.execute("t", "count").success());  // the gate was never opened
   EXPECT_EQ(runs, 1);
@@ -125,6 +130,7 @@ TEST(Overload, OfBytesNamesThatLimit) {
       << refused.error.message();
   gate.open();
   EXPECT_TRUE(running.get().success());
+  served.wait_in_flight(0);
   EXPECT_TRUE(served.remote.execute("t", "echo", payload(600000)).success());
 }
 

@@ -87,6 +87,7 @@ TEST(Parity, EveryExampleOfTheRegistry) {
   for (const FunctionInfo* f : served.runtime.registry().all()) {
     // A handle is another one each time, and an internal function has no name for callers.
     if (f->internal() || f->caps.side_effects == SideEffects::kChangesHandles) continue;
+    if (f->example.empty()) continue;  // it reads files
     SCOPED_TRACE(f->full_name() + " " + f->example);
     const Value args = *parse_json_args(f->example);
     const CallOptions options{"id " + f->name, {}, true};

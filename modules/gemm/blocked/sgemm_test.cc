@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "modules/gemm/contract/contract.h"
+#include "runtime/testing/fixture.h"
 #include "runtime/testing/guarded_buffer.h"
 #include "runtime/testing/random.h"
 #include "runtime/testing/test_context.h"
@@ -15,6 +16,8 @@ namespace krt::gemm {
 namespace {
 
 using testing::all_within;
+using testing::fixture;
+using testing::FixtureCase;
 using testing::GuardedBuffer;
 using testing::Rng;
 using testing::same_bits;
@@ -81,6 +84,28 @@ TEST(Sgemm, IsHandComputable) {
   EXPECT_EQ(sgemm_flat(context, a, b, 2, 2, 3, 1, 0, true, false).c, (std::vector<double>{3, 21, 4, 26}));
   // b as [2,3] is {{1,0,-1},{2,1,3}}: a times its transpose.
   EXPECT_EQ(sgemm_flat(context, a, b, 2, 2, 3, 1, 0, false, true).c, (std::vector<double>{-2, 13, -2, 31}));
+}
+
+TEST(Sgemm, MatchesNumpyForEveryStorage) {
+  int found = 0;
+  for (const FixtureCase& c : fixture("gemm")) {
+    if (c.text("kind") != "product") continue;
+    SCOPED_TRACE(c.name());
+    ++found;
+    const std::vector<double> magnitude = c.f64s("magnitude");
+    const auto bound = [&](std::size_t i, double) {
+      return static_cast<double>(c.integer("k") + 2) * 0x1p-53 * magnitude[i];
+    };
+    for (const bool trans_a : {false, true}) {
+      for (const bool trans_b : {false, true}) {
+        const GemmResult r = sgemm_flat(TestContext(), c.f64s(trans_a ? "a_stored_transposed" : "a"),
+                                        c.f64s(trans_b ? "b_stored_transposed" : "b"), c.integer("m"), c.integer("n"),
+                                        c.integer("k"), 0.75, -1, trans_a, trans_b);
+        EXPECT_TRUE((all_within<double, double>(r.c, c.f64s("c"), bound)));
+      }
+    }
+  }
+  EXPECT_EQ(found, 3);
 }
 
 TEST(Sgemm, EveryVariantHasTheOraclesBitsAtEveryThreadCount) {

@@ -1,0 +1,18 @@
+#pragma once
+// The scales of Q4_K and Q5_K: eight 6-bit scales and eight 6-bit minima in 12 bytes. The first four of each are the
+// low six bits of bytes 0-3 and 4-7; of the last four, the low nibbles are in bytes 8-11 and the high pairs in the
+// top two bits of bytes 0-7.
+
+#include "modules/quant/block.h"
+
+namespace krt::quant {
+
+struct ScaleMin {
+  int scale, minimum;
+};
+KRT_INLINE ScaleMin scale_min(const std::uint8_t* packed, int sub) {
+  if (sub < 4) return {packed[sub] & 63, packed[sub + 4] & 63};
+  return {(packed[sub + 4] & 15) | (packed[sub - 4] >> 6) << 4, (packed[sub + 4] >> 4) | (packed[sub] >> 6) << 4};
+}
+
+}  // namespace krt::quant
