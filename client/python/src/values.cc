@@ -172,6 +172,7 @@ nb::object to_python(const Value& value, const Style& style) {
     case Kind::kList: return to_python(*value.get_if<List>(), style);
     case Kind::kDict: return to_python(*value.get_if<Dict>(), style);
     case Kind::kHandle: return to_python(*value.get_if<Handle>(), style.engine);
+    case Kind::kObject: return to_python(Dict{{"$object", (*value.get_if<ObjectRef>())->type()}}, style);
   }
   return nb::none();
 }
