@@ -7,9 +7,9 @@
 // bool                       bool        a bool; never 0 or 1
 // std::string_view           string      a string
 // std::span<const E>         f64[n] ...  a tensor (read row-major whatever its rank) or a flat list of numbers.
-//                                        In place where the dtypes agree; else converted: an int to a float type, a
-//                                        narrower float to a wider one, and f64 (what JSON numbers are) to any, to
-//                                        nearest even, a value too large being refused
+//                                        In place where the dtypes agree; else converted, to nearest even, a value that
+//                                        is too large being refused: an int to any type, a float to a wider one, and
+//                                        f64 (what JSON numbers are) to any float type
 // std::span<E>               f64[n]& ... changed in place: a writable tensor of that very dtype; a list, or any tensor
 //                                        of a caller in another process, is copied and comes back with the result.
 //                                        A handle must hold such a tensor: the change stays there

@@ -27,9 +27,12 @@ bool is_listlike(const Value& v) {
 }
 
 // A list given to a function whose only parameter is a list: is it that parameter, or the positional arguments?
-// It is the positional arguments where it has one element that is itself a list.
+// It is the positional arguments where it has one element that the parameter would take: a list, or null where it has
+// a default.
 bool is_the_one_list(const FunctionInfo& info, const List& args) {
-  return info.params.size() == 1 && info.params[0].is_list && !(args.size() == 1 && is_listlike(args[0]));
+  if (info.params.size() != 1 || !info.params[0].is_list) return false;
+  const bool positional = args.size() == 1 && (is_listlike(args[0]) || (args[0].is_null() && info.params[0].fallback));
+  return !positional;
 }
 
 Result<std::span<const Value>> arrange_by_name(const FunctionInfo& info, const Dict& args, List& storage) {
