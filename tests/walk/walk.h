@@ -3,7 +3,8 @@
 // alone, so that a kernel added later is covered without a line here.
 //
 //   documented     summary, a doc for every parameter, status codes named once
-//   example        parses, runs, answers the first status of its table, the same by position and by name
+//   example        parses, runs, answers the first status of its table, the same by position and by name; a function
+//                  that reads files may have none
 //   result         the declared fields in their order, each of its declared type
 //   refusals       wrong counts, unknown and missing names, and wrong types are invalid_arguments naming the argument
 //   extremes       lists emptied, cut and lengthened, NaN and infinities in them, counts of 0, -1 and beyond every
