@@ -7,7 +7,8 @@ import inspect
 import re
 import sys
 
-import krt
+del sys.path[0]  # the source of the package is beside this file; meant is the installed one
+import krt  # noqa: E402
 
 CLASSES = [krt.MojoRuntime, krt.Handle, krt.Generator, krt.Libraries, krt.MojoRuntimeError,
            krt.MojoRuntimeConfigurationError, krt.MojoModuleNotRegisteredError, krt.MojoFunctionNotRegisteredError,

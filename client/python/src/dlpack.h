@@ -3,6 +3,8 @@
 // `__dlpack__` capsules hold, and the table of functions by which a framework exports a tensor without running
 // Python code (torch 2.9 and later; about 20 times faster than the capsule).
 
+#include <Python.h>
+
 #include <cstdint>
 
 namespace krt::python::dlpack {
@@ -64,5 +66,8 @@ struct ExchangeApi {
   int (*export_borrowed)(void* object, Tensor* out);
   int (*current_stream)(std::int32_t device_type, std::int32_t device_id, void** stream);
 };
+
+// The table of a Python type; null where it has none. Called with the GIL held.
+const ExchangeApi* exchange_api(PyTypeObject* type);
 
 }  // namespace krt::python::dlpack

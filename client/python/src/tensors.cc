@@ -1,14 +1,10 @@
 #include "client/python/src/tensors.h"
 
-#include <nanobind/ndarray.h>
-
+#include <array>
 #include <bit>
-#include <cstring>
 #include <memory>
-#include <unordered_map>
 
 #include "client/python/src/dlpack.h"
-#include "runtime/core/half.h"
 
 namespace krt::python {
 namespace {
@@ -195,27 +191,6 @@ Tensor take_capsule(PyObject* capsule) {
   throw Refusal{"has a broken __dlpack__: it returned no DLPack capsule"};
 }
 
-// The exchange table of a type, or null. Types that have one are few and are kept for good, so that an address
-// can stand for the type.
-const dlpack::ExchangeApi* exchange_api(PyTypeObject* type) {
-  static auto* const kKnown = new std::unordered_map<PyTypeObject*, const dlpack::ExchangeApi*>();  // GIL held
-  if (const auto it = kKnown->find(type); it != kKnown->end()) return it->second;
-  const nb::object capsule =
-      nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), dlpack::kExchangeAttribute));
-  if (!capsule.is_valid()) {
-    PyErr_Clear();
-    return nullptr;
-  }
-  if (!PyCapsule_IsValid(capsule.ptr(), dlpack::kExchangeCapsule)) return nullptr;
-  auto* header = static_cast<dlpack::ExchangeHeader*>(PyCapsule_GetPointer(capsule.ptr(), dlpack::kExchangeCapsule));
-  while (header != nullptr && header->version.major != dlpack::kMajorVersion) header = header->previous;
-  const auto* api = reinterpret_cast<const dlpack::ExchangeApi*>(header);
-  if (api == nullptr || api->export_managed == nullptr) return nullptr;
-  Py_INCREF(type);
-  kKnown->emplace(type, api);
-  return api;
-}
-
 // The exchange table exports what autograd watches, and a kernel would change it behind autograd's back.
 void refuse_gradients(PyObject* object) {
   static PyObject* const kName = PyUnicode_InternFromString("requires_grad");
@@ -225,7 +200,7 @@ void refuse_gradients(PyObject* object) {
 }
 
 std::optional<Tensor> tensor_from_exchange(PyObject* object) {
-  const dlpack::ExchangeApi* api = exchange_api(Py_TYPE(object));
+  const dlpack::ExchangeApi* api = dlpack::exchange_api(Py_TYPE(object));
   if (api == nullptr) return {};
   refuse_gradients(object);
   dlpack::ManagedVersioned* managed = nullptr;
@@ -254,96 +229,12 @@ std::optional<Tensor> tensor_from_protocol(PyObject* object) {
   return take_capsule(capsule.ptr());
 }
 
-nb::dlpack::dtype dlpack_dtype(DType dtype) {
-  using nb::dlpack::dtype_code;
-  const auto make = [](dtype_code code, int bits) {
-    return nb::dlpack::dtype{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1};
-  };
-  switch (dtype) {
-    case DType::kF64: return make(dtype_code::Float, 64);
-    case DType::kF32: return make(dtype_code::Float, 32);
-    case DType::kF16: return make(dtype_code::Float, 16);
-    case DType::kBF16: return make(dtype_code::Bfloat, 16);
-    case DType::kI8: return make(dtype_code::Int, 8);
-    case DType::kU8: return make(dtype_code::UInt, 8);
-    case DType::kI16: return make(dtype_code::Int, 16);
-    case DType::kI32: return make(dtype_code::Int, 32);
-    case DType::kI64: return make(dtype_code::Int, 64);
-  }
-  return {};
-}
-
-Tensor widened(const Tensor& bf16) {
-  std::vector<float> out;
-  out.reserve(static_cast<std::size_t>(bf16.elements()));
-  for (const BF16 x : bf16.as<BF16>()) out.push_back(to_f32(x));
-  return Tensor::own(std::move(out)).reshaped(bf16.shape());
-}
-
-template <class T>
-PyObject* number(T x) {
-  if constexpr (std::is_same_v<T, F16> || std::is_same_v<T, BF16>)
-    return PyFloat_FromDouble(static_cast<double>(to_f32(x)));
-  else if constexpr (std::is_integral_v<T>)
-    return PyLong_FromLongLong(x);
-  else
-    return PyFloat_FromDouble(static_cast<double>(x));
-}
-
-template <class T>
-nb::object nested(std::span<const std::int64_t> dims, const T*& next) {
-  if (dims.empty()) return nb::steal(number(*next++));
-  nb::object list = nb::steal(PyList_New(dims[0]));
-  if (!list.is_valid()) throw nb::python_error();
-  for (std::int64_t i = 0; i < dims[0]; ++i) {
-    nb::object item = nested(dims.subspan(1), next);
-    if (!item.is_valid()) throw nb::python_error();
-    PyList_SET_ITEM(list.ptr(), i, item.release().ptr());
-  }
-  return list;
-}
-
-template <class T>
-nb::object list_of(const Tensor& tensor) {
-  const auto* data = static_cast<const T*>(tensor.data());
-  return nested(tensor.shape().dims(), data);
-}
-
 }  // namespace
 
 std::optional<Tensor> tensor_from(PyObject* object) {
   if (std::optional<Tensor> t = tensor_from_buffer(object)) return t;
   if (std::optional<Tensor> t = tensor_from_exchange(object)) return t;
   return tensor_from_protocol(object);
-}
-
-nb::object to_list(const Tensor& tensor) {
-  switch (tensor.dtype()) {
-    case DType::kF64: return list_of<double>(tensor);
-    case DType::kF32: return list_of<float>(tensor);
-    case DType::kF16: return list_of<F16>(tensor);
-    case DType::kBF16: return list_of<BF16>(tensor);
-    case DType::kI8: return list_of<std::int8_t>(tensor);
-    case DType::kU8: return list_of<std::uint8_t>(tensor);
-    case DType::kI16: return list_of<std::int16_t>(tensor);
-    case DType::kI32: return list_of<std::int32_t>(tensor);
-    case DType::kI64: return list_of<std::int64_t>(tensor);
-  }
-  return nb::none();
-}
-
-nb::object to_array(const Tensor& tensor, Arrays kind) {
-  if (kind == Arrays::kNumpy && tensor.dtype() == DType::kBF16) return to_array(widened(tensor), kind);
-  auto* held = new Tensor(tensor);
-  const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
-  std::array<std::size_t, Shape::kMaxRank> dims{};
-  for (std::size_t i = 0; i < tensor.shape().rank(); ++i) dims[i] = static_cast<std::size_t>(tensor.shape()[i]);
-  const auto make = [&]<class Framework>(Framework) {
-    return nb::cast(nb::ndarray<Framework>(const_cast<void*>(tensor.data()), tensor.shape().rank(), dims.data(), owner,
-                                           nullptr, dlpack_dtype(tensor.dtype())));
-  };
-  if (kind == Arrays::kTorch) return make(nb::pytorch());
-  return make(nb::numpy());
 }
 
 }  // namespace krt::python

@@ -17,7 +17,8 @@ import sysconfig
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 REQUIREMENTS = pathlib.Path(__file__).with_name("requirements.txt")
-BUILT_FROM = ("CMakeLists.txt", "pyproject.toml", "cmake", "runtime", "modules", "proto", "client/python")
+BUILT_FROM = ("CMakeLists.txt", "pyproject.toml", "cmake", "runtime", "modules", "engine", "proto",
+              "client/python")
 SKIPPED = 77
 
 

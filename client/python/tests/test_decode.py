@@ -150,3 +150,67 @@ def test_argmax_is_torchs(torch):
     logits = torch.randn(151_936)
     assert krt.decode.argmax(logits) == int(logits.argmax())
     assert krt.decode.argmax(logits.bfloat16()) == int(logits.bfloat16().argmax())
+
+
+# --- sampling
+
+
+def test_the_draw_follows_the_survivors():
+    logits = normals(2000) * 3
+    ids, probs = krt.decode.survivors(logits, temperature=0.7, top_k=40, top_p=0.9)
+    assert 1 < len(ids) <= 40 and np.isclose(probs.sum(), 1) and np.all(np.diff(logits[ids]) <= 0)
+    edges = np.cumsum(probs)
+    for u in (0.0, 0.25, 0.5, 0.999999):
+        want = ids[min(int(np.searchsorted(edges, u, side="right")), len(ids) - 1)]
+        assert krt.decode.sample(logits, 0.7, 40, 0.9, u=u) == want
+    assert krt.decode.sample(logits, temperature=0.0) == int(logits.argmax())
+
+
+def test_one_seed_one_token():
+    logits = normals(5000)
+    tokens = [krt.decode.sample(logits, generator=seed) for seed in range(50)]
+    assert tokens == [krt.decode.sample(logits.tolist(), generator=seed) for seed in range(50)]
+    assert len(set(tokens)) > 40
+    for threads in (1, 2, 16):
+        runtime = krt.MojoRuntime(threads=threads)
+        again = [runtime.execute("decode", "sample", {"logits": logits, "seed": seed})["result"]["token_id"]
+                 for seed in range(50)]
+        assert again == tokens
+
+
+def test_a_generator_goes_on_from_token_to_token():
+    logits = normals(5000)
+
+    def tokens(generator, count=20):
+        return [krt.decode.sample(logits, generator=generator) for _ in range(count)]
+
+    first = tokens(krt.Generator(7))
+    assert first == tokens(krt.Generator(7)) and len(set(first)) > 15
+    assert first[5:] == tokens(krt.Generator(7, position=5), 15)
+    assert first != tokens(krt.Generator(8)) and first != tokens(krt.Generator(7, sequence=1))
+    assert first[0] == krt.decode.sample(logits, generator=7)
+    assert tokens(np.random.default_rng(7)) == tokens(np.random.default_rng(7))
+
+
+def test_torch_generators(torch):
+    logits = torch.randn(5000)
+    one, other = (torch.Generator().manual_seed(7) for _ in range(2))
+    assert [krt.decode.sample(logits, generator=one) for _ in range(10)] == [
+        krt.decode.sample(logits, generator=other) for _ in range(10)]
+
+
+def test_draws_that_are_refused():
+    logits = normals(10)
+    with pytest.raises(krt.KernelStatusError) as caught:
+        krt.decode.sample(logits)
+    assert caught.value.status == 617
+    with pytest.raises(krt.KernelStatusError):
+        krt.decode.sample(logits, u=1.0)
+    with pytest.raises(krt.KernelStatusError, match="decode_nan_logit"):
+        krt.decode.sample(np.full(3, np.nan, np.float32), u=0.5)
+    with pytest.raises(TypeError, match="not both"):
+        krt.decode.sample(logits, generator=1, u=0.5)
+    with pytest.raises(TypeError, match="generator is an int"):
+        krt.decode.sample(logits, generator="1")
+    with pytest.raises(krt.MojoExecutionError, match="argument 'seed' is or holds an int that does not fit 64 bits"):
+        krt.decode.sample(logits, generator=2**64)

@@ -24,7 +24,9 @@ def test_every_documented_example_runs(runtime):
     for module in runtime.list_modules():
         for name in module["functions"]:
             d = runtime.describe(module["name"], name)
-            args = json.loads(d["example"]) if d["example"] else None
+            if not d["example"]:
+                continue  # it needs an object that no JSON can write
+            args = json.loads(d["example"])
             answer = runtime.execute(module["name"], name, args)
             assert answer["success"], (module["name"], name, answer["error"])
             function = runtime.libraries.function(module["name"], name)
