@@ -3,17 +3,20 @@
     bench.py [NAME] [--format text|json]       all rows, or those whose name contains NAME
 
 Every row and its peer are timed in turn, in 40 rounds of about a millisecond; the figure is the fastest round, which on a
-busy machine is the one that was not interrupted. Without torch its rows are left out.
+busy machine is the one that was not interrupted. Both sides have KRT_THREADS threads (1). Without torch its rows are left
+out.
 """
 
 import argparse
 import json
 import math
+import os
 import sys
 import time
 
 import numpy as np
 
+os.environ.setdefault("KRT_THREADS", "1")
 del sys.path[0]  # the source of the package is beside this file, without the native module
 import krt  # noqa: E402
 from krt import _native  # noqa: E402
@@ -162,6 +165,7 @@ def main():
     options = parser.parse_args()
     rows = list(overhead_rows())
     if torch:
+        torch.set_num_threads(int(os.environ["KRT_THREADS"]))
         check_what_is_random_or_in_place()
         rows += decode_rows()
     else:

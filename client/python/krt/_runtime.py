@@ -263,10 +263,11 @@ _default_lock = threading.Lock()
 
 
 def default_runtime() -> MojoRuntime:
-    """The local runtime behind ``krt.libraries`` and ``krt.decode``, made at its first use."""
+    """The local runtime behind ``krt.libraries`` and ``krt.decode``, made at its first use with the threads that the
+    environment's KRT_THREADS says, or as many as the machine has."""
     global _default
     if _default is None:
         with _default_lock:
             if _default is None:
-                _default = MojoRuntime()
+                _default = MojoRuntime(threads=int(os.environ.get("KRT_THREADS", "0")))
     return _default
