@@ -2,6 +2,8 @@
 set -euo pipefail
 script=$(realpath "$0")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# What one checkout compiled serves every other one (a fresh clone of continuous integration, a worktree).
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
 
 say() { printf '%s: %s\n' "$(basename "$script")" "$*" >&2; }
 die() { say "error: $*"; exit 1; }
