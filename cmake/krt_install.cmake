@@ -17,7 +17,7 @@ set_target_properties(krt_runtime PROPERTIES EXPORT_NAME runtime)
 set_target_properties(krt_modules PROPERTIES EXPORT_NAME modules)
 install(TARGETS krt_krt krt_modules krt_runtime krt_options EXPORT krt)
 install(EXPORT krt FILE krt-targets.cmake NAMESPACE krt:: DESTINATION ${package})
-foreach(folder IN ITEMS runtime modules)
+foreach(folder IN ITEMS runtime modules engine)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${headers} FILES_MATCHING PATTERN "*.h"
     PATTERN testing EXCLUDE PATTERN bench EXCLUDE PATTERN benches.h EXCLUDE)
 endforeach()
