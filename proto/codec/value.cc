@@ -86,7 +86,8 @@ void put_value(Writer& writer, int field, const Value& value, int depth) {
       case Kind::kList: return put_list(writer, v1::Value::kListFieldNumber, *value.get_if<List>(), depth);
       case Kind::kDict: return put_dict(writer, v1::Value::kDictFieldNumber, *value.get_if<Dict>(), depth);
       case Kind::kObject:
-        return put_dict(writer, v1::Value::kDictFieldNumber, {{"$object", (*value.get_if<ObjectRef>())->type()}}, depth);
+        return put_dict(writer, v1::Value::kDictFieldNumber, {{"$object", (*value.get_if<ObjectRef>())->type()}},
+                        depth);
       case Kind::kHandle: return wire::put_handle(writer, v1::Value::kHandleFieldNumber, *value.get_if<Handle>());
     }
   });
