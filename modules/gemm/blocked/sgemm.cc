@@ -121,6 +121,8 @@ GemmResult sgemm_flat(Context& context, std::span<const double> a, std::span<con
 
 RefDelta gemm_reference_delta_flat(Context& context, std::span<const double> a, std::span<const double> b,
                                    std::int64_t m, std::int64_t n, std::int64_t k) {
+  const bool too_much = check_dims(kDimRule, {m, n, k}) == kOk && !gemm_work_fits(m, n, k, kMaxReferenceFlops);
+  if (too_much) return {0, 0, false, 0, kDimensionTooLarge};
   const GemmResult got = sgemm_flat(context, a, b, m, n, k, 1, 0, false, false);
   if (got.status != kOk) return {0, 0, false, 0, got.status};
   const auto columns = static_cast<std::size_t>(n), depth = static_cast<std::size_t>(k);

@@ -17,8 +17,8 @@
 
 namespace krt::gemm {
 
-// A minute of one core: refuses what would hold a server's threads for hours.
-inline constexpr std::int64_t kMaxFlops = std::int64_t{1} << 41;
+// A minute or two of one core, also for the reference in long double: refuses what would hold a server for hours.
+inline constexpr std::int64_t kMaxFlops = std::int64_t{1} << 41, kMaxReferenceFlops = std::int64_t{1} << 36;
 inline constexpr std::int64_t kGemmParallelMinFlops = std::int64_t{1} << 19;
 
 GemmResult sgemm_flat(Context& context, std::span<const double> a, std::span<const double> b, std::int64_t m,
@@ -33,7 +33,7 @@ struct RefDelta {
   static constexpr std::array kFields{"max_abs_delta", "tolerance_at_max", "within_tolerance", "n_compared", "status"};
 };
 // sgemm_flat(a, b, m, n, k, 1, 0, false, false) against sums in long double, one cell after the other, each within the
-// error bound above.
+// error bound above. 2 m n k <= kMaxReferenceFlops.
 RefDelta gemm_reference_delta_flat(Context& context, std::span<const double> a, std::span<const double> b,
                                    std::int64_t m, std::int64_t n, std::int64_t k);
 

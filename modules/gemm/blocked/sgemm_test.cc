@@ -210,6 +210,8 @@ TEST(ReferenceDelta, AgreesAndCounts) {
     EXPECT_LT(r.tolerance_at_max, 1e-10);
   }
   TestContext context;
+  EXPECT_EQ(gemm_reference_delta_flat(context, {}, {}, 1 << 12, 1 << 12, (1 << 11) + 1).status, kDimensionTooLarge);
+  EXPECT_EQ(gemm_reference_delta_flat(context, {}, {}, 1 << 12, 1 << 12, 1 << 11).status, kALengthMismatch);
   // 2^60 + 1 - 2^60: f64 loses the one, and the bound says so.
   const RefDelta lost = gemm_reference_delta_flat(context, std::vector<double>{0x1p60, 1, -0x1p60},
                                                   std::vector<double>{1, 1, 1}, 1, 1, 3);

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "modules/agreement.h"
-#include "modules/gemm/blocked/blocked.h"
+#include "modules/gemm/blocked/sgemm.h"
 #include "modules/gemm/contract/contract.h"
 #include "runtime/registry/module_builder.h"
 
@@ -26,7 +26,8 @@ constexpr CodeRange kNf4Codes{0, std::ssize(kNf4) - 1};
 
 std::int64_t check(const Problem& p, CodeRange range) {
   if (const std::int64_t status = check_dims(kDimRule, {p.rows, p.width, p.columns}); status != kOk) return status;
-  if (p.rows * p.columns > kMaxCells) return kDimensionTooLarge;
+  if (p.rows * p.columns > kMaxCells || !gemm_work_fits(p.rows, p.columns, p.width, kMaxFlops))
+    return kDimensionTooLarge;
   if (p.block < 1 || p.width % p.block != 0) return kBadBlock;
   if (range.least == range.greatest) return kBadBits;
   const std::int64_t status =

@@ -8,7 +8,8 @@
 //
 // Shapes   gemv: w_codes: i64[m,n], w_scales: f64[m, n / block], x: f64[n], y: f64[m]
 //          gemm: w_codes: i64[m,k], w_scales: f64[m, k / block], x: f64[k,n], y: f64[m,n], row-major, as gemm's
-//          m, n, k; exact lengths; the block divides the row; dimensions 1 to 2^24, m * n at most 2^28
+//          m, n, k; exact lengths; the block divides the row; dimensions 1 to 2^24, m * n at most 2^28, at most
+//          2^41 flops
 // Bits     a block's sum starts at +0.0 and runs in the order of its columns; the sum of scaled blocks starts at +0.0
 //          and runs in their order; product then addition: the same bits for every thread count
 // Error    |y - exact| <= (terms + 4) 2^-53 sum|scale level x|
