@@ -37,7 +37,8 @@ std::string function_text(const Value& f) {
   Rows variants;
   for (const auto& row : rows_of(f["variants"], {"name", "refused_by"}))
     variants.push_back({row[0], row[1] == "null" ? "runs here" : "refused here by " + row[1]});
-  out += section("Variants, best first", variants);
+  const std::string shape = plain(f["variant_shape"]);
+  out += section("Variants" + (shape.empty() ? "" : " by " + shape) + ", best first", variants);
   return out + "\nExample\n  krt execute " + module + " " + name + " --args-json '" + plain(f["example"]) + "'\n";
 }
 

@@ -1,0 +1,5 @@
+# Toolchain: Debian's g++-aarch64-linux-gnu, programs run by qemu-aarch64 (scripts/test-aarch64).
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
