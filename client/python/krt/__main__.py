@@ -254,6 +254,7 @@ def _module_text(module: dict[str, Any]) -> str:
 def _function_text(f: dict[str, Any]) -> str:
     variants = [[v["name"], "runs here" if v["refused_by"] is None else f"refused here by {v['refused_by']}"]
                 for v in f["variants"]]  # fmt: skip
+    by_shape = f" by {f['variant_shape']}" if f["variant_shape"] else ""
     return "".join(
         [
             f"{f['module']}.{f['name']}\n  {f['summary']}\n  {f['signature']}\n",
@@ -262,7 +263,7 @@ def _function_text(f: dict[str, Any]) -> str:
             _section(f"Result {f['result_struct']}".rstrip(), _rows(f["result_fields"], "name", "type")),
             _section("Statuses", _rows(f["statuses"], "code", "name", "meaning")),
             _section("Capabilities", [[key, _plain(value)] for key, value in f["capabilities"].items()]),
-            _section("Variants, best first", variants),
+            _section(f"Variants{by_shape}, best first", variants),
             f"\nExample\n  krt execute {f['module']} {f['name']} --args-json '{f['example']}'\n",
         ]
     )
