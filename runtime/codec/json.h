@@ -9,7 +9,7 @@
 //   wants a number
 // - {"$handle": "h-..."} is a handle
 // - refused with the byte offset: malformed text, duplicate keys, ill-formed UTF-8, nesting over kMaxJsonDepth,
-//   anything after the text
+//   more than kMaxJsonValues values, anything after the text
 //
 // Value to text: a tensor is the (nested) array of its values, f16 and bf16 as the f32 they are.
 
@@ -22,6 +22,9 @@
 namespace krt {
 
 inline constexpr int kMaxJsonDepth = 64;
+// Values in one text, at any depth; a flat array of numbers that becomes a tensor is one as a whole. A value takes up
+// to 400 bytes while it is parsed, and "[1]," 293: without a bound 64 MiB of that would take 4.9 GB.
+inline constexpr std::size_t kMaxJsonValues = std::size_t{1} << 20U;
 
 Result<Value> parse_json(std::string_view text);
 // The args of execute: like parse_json, but the elements of a top-level array stay separate values ([6,6,6] is

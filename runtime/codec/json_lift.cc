@@ -132,8 +132,7 @@ class Lifter {
       case 'I':
       case '-':
         if (const BareToken* token = bare_token(text_.substr(at_))) {
-          lift(token->value, at_ + token->spelling.size());
-          return {};
+          return lift(token->value, at_ + token->spelling.size());
         }
         break;
       default: break;
@@ -203,8 +202,7 @@ class Lifter {
       if (*p == ']') break;
     }
     lifted = true;
-    lift(numbers.take(), static_cast<std::size_t>(p + 1 - text_.data()));
-    return {};
+    return lift(numbers.take(), static_cast<std::size_t>(p + 1 - text_.data()));
   }
 
   Status too_large(const char* token, bool integer) const {
@@ -212,12 +210,14 @@ class Lifter {
                           integer ? "an integer that does not fit 64 bits" : "a number that no double holds");
   }
 
-  void lift(Value value, std::size_t end) {
+  Status lift(Value value, std::size_t end) {
+    if (out_.values.size() == kMaxJsonValues) return too_many_json_values(at_);
     copy_up_to(at_);
     out_.values.push_back({ordinal_++, std::move(value)});
     out_.text += "[]";
     at_ = copied_ = end;
     out_.anchors.push_back({out_.text.size(), end});
+    return {};
   }
 
   void copy_up_to(std::size_t end) {
@@ -236,6 +236,11 @@ class Lifter {
 
 Status malformed_json(std::size_t offset, std::string_view what) {
   return invalid("malformed JSON at byte " + std::to_string(offset) + ": " + std::string(what));
+}
+
+Status too_many_json_values(std::size_t offset) {
+  return malformed_json(
+      offset, "more than " + std::to_string(kMaxJsonValues) + " values; a flat array of numbers counts as one");
 }
 
 std::size_t LiftedJson::original_offset(std::size_t reduced) const {

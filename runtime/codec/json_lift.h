@@ -16,6 +16,7 @@ namespace krt::detail {
 
 // "malformed JSON at byte 17: <what>"
 Status malformed_json(std::size_t offset, std::string_view what);
+Status too_many_json_values(std::size_t offset);
 
 struct LiftedJson {
   struct Entry {
@@ -39,8 +40,8 @@ enum class Keep {
   kArgs,       // the members "args"
 };
 
-// Refuses a NUL byte, nesting over kMaxJsonDepth and numbers that fit no int64 or no double, before anything else
-// is done with the text.
+// Refuses a NUL byte, nesting over kMaxJsonDepth, over kMaxJsonValues lifted values and numbers that fit no int64 or no
+// double, before anything else is done with the text.
 Result<LiftedJson> lift_json(std::string_view text, Keep keep);
 
 }  // namespace krt::detail

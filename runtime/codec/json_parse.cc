@@ -9,6 +9,7 @@ namespace {
 
 using detail::LiftedJson;
 using detail::malformed_json;
+using detail::too_many_json_values;
 
 // Reads the reduced text and lets the handler see how far nlohmann has got: its events carry no position.
 class Cursor {
@@ -75,6 +76,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool binary(binary_t&) override { return false; }  // JSON has none
 
   bool start_array(std::size_t) override {
+    if (!count()) return false;
     const std::size_t ordinal = arrays_++;
     if (next_lifted_ < lifted_.values.size() && lifted_.values[next_lifted_].ordinal == ordinal)
       open_.push_back({std::move(lifted_.values[next_lifted_++].value), {}});
@@ -85,6 +87,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
 
   bool start_object(std::size_t) override {
+    if (!count()) return false;
     open_.push_back({Dict(), {}});
     return true;
   }
@@ -116,7 +119,9 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     std::set<std::string, std::less<>> keys;
   };
 
-  bool emit(Value v) {
+  bool count() { return ++values_ <= kMaxJsonValues || fail(too_many_json_values(original(read() - 1))); }
+  bool emit(Value v) { return count() && place(std::move(v)); }
+  bool place(Value v) {
     if (open_.empty())
       root_ = std::move(v);
     else if (auto* list = open_.back().value.get_if<List>())
@@ -128,7 +133,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool close() {
     Value done = std::move(open_.back().value);
     open_.pop_back();
-    return emit(std::move(done));
+    return place(std::move(done));
   }
 
   [[nodiscard]] std::size_t read() const { return static_cast<std::size_t>(reached_ - lifted_.text.data()); }
@@ -141,15 +146,17 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool integer_too_large(std::size_t length) {
     return fail(read() - 1 - length, "an integer that does not fit 64 bits");
   }
-  bool fail(std::size_t reduced, const std::string& what) {
-    failure_ = malformed_json(std::min(lifted_.original_offset(reduced), original_size_), what);
-    return false;
+  // Where byte `reduced` of the reduced text stands in the original.
+  [[nodiscard]] std::size_t original(std::size_t reduced) const {
+    return std::min(lifted_.original_offset(reduced), original_size_);
   }
+  bool fail(std::size_t reduced, const std::string& what) { return fail(malformed_json(original(reduced), what)); }
+  bool fail(Status failure) { return failure_ = std::move(failure), false; }
 
   LiftedJson& lifted_;
   const std::size_t original_size_;
   const char* reached_;
-  std::size_t arrays_ = 0, next_lifted_ = 0;
+  std::size_t values_ = 0, arrays_ = 0, next_lifted_ = 0;
   std::vector<Open> open_;
   Value root_;
   Status failure_;
