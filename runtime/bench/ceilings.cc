@@ -1,15 +1,14 @@
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <mutex>
-#include <new>
 
 #include "runtime/bench/bench.h"
 #include "runtime/bench/ceilings_simd.h"
 #include "runtime/exec/arena.h"
+#include "runtime/exec/huge_pages.h"
 
 namespace krt::bench {
 namespace {
@@ -32,33 +31,16 @@ std::size_t words_to_read() {
   return bytes / sizeof(std::uint64_t);
 }
 
-class HugePages {
- public:
-  explicit HugePages(std::size_t words)
-      : bytes_(words * sizeof(std::uint64_t)),
-        data_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
-    if (data_ == MAP_FAILED) throw std::bad_alloc();
-    madvise(data_, bytes_, MADV_HUGEPAGE);  // else the TLB is what is measured
-  }
-  HugePages(const HugePages&) = delete;
-  HugePages& operator=(const HugePages&) = delete;
-  ~HugePages() { munmap(data_, bytes_); }
-  [[nodiscard]] std::uint64_t* words() const { return static_cast<std::uint64_t*>(data_); }
-
- private:
-  std::size_t bytes_;
-  void* data_;
-};
-
 double measure_read(int threads) {
   const std::size_t parts = static_cast<std::size_t>(threads), words = words_to_read() / (256 * parts) * (256 * parts);
-  const HugePages buffer(words);
+  const HugePages buffer(words * sizeof(std::uint64_t));  // with small pages the TLB is what is measured
+  auto* const first = reinterpret_cast<std::uint64_t*>(buffer.data());
   ReadWords* const read = read_words();
   Arena arena(threads);
   const auto each = [&](const auto& body) {
     arena.parallel(parts, [&](std::size_t part) {
       const Range r = band(words, parts, part, 256);
-      body(buffer.words() + r.begin, r.end - r.begin);
+      body(first + r.begin, r.end - r.begin);
     });
   };
   each([](std::uint64_t* from, std::size_t n) { std::fill_n(from, n, 1); });
