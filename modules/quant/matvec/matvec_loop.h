@@ -60,7 +60,8 @@ void matvec_rows(const std::uint8_t* weights, std::size_t rows, std::size_t cols
 
 template <class... F>
 MatVec* matvec_of(FormatList<F...>, std::size_t index) {
-  MatVec* const table[] = {matvec_rows<F>...};
+  // Static: a copy on the stack is made with the instructions of this target, and every target is asked here.
+  static constexpr MatVec* table[] = {matvec_rows<F>...};
   return table[index];
 }
 
