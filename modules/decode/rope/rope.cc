@@ -44,6 +44,18 @@ void rope_angles(std::int64_t pos, std::span<const double> frequencies, RopeAngl
   }
 }
 
+void rope_rows(Context& context, std::span<float> x, std::size_t rows, std::size_t pairs, std::span<const double> cos,
+               std::span<const double> sin, bool interleaved) {
+  const std::size_t width = x.size() / rows;
+  const std::size_t heads = width / (2 * pairs);
+  const auto& variant =
+      pick(context, rope_variants(),
+           {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(heads), static_cast<std::int64_t>(2 * pairs)});
+  for_rows(context.arena, rows, width, [&](std::size_t row) {
+    variant.run(x.data() + row * width, heads, pairs, &cos[row * pairs], &sin[row * pairs], interleaved);
+  });
+}
+
 RopeResult rope(Context& context, const FloatsInPlace& q, const FloatsInPlace& k, std::span<const std::int64_t> pos,
                 std::int64_t head_dim, double theta, bool interleaved) {
   if (const std::int64_t status = check(q, k, pos, head_dim, theta); status != kOk) return {status};

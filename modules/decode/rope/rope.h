@@ -43,6 +43,11 @@ struct RopeAngles {
 std::vector<double> rope_frequencies(std::size_t head_dim, double theta);
 void rope_angles(std::int64_t pos, std::span<const double> frequencies, RopeAngles& angles);
 
+// Without an allocation, by angles that the caller has: row r of x, whole heads of 2 * pairs values, turns by
+// cos[r * pairs + i] and sin[r * pairs + i]. The caller has made the checks.
+void rope_rows(Context& context, std::span<float> x, std::size_t rows, std::size_t pairs, std::span<const double> cos,
+               std::span<const double> sin, bool interleaved);
+
 // Rotates `heads` heads of 2 * pairs values, one behind the other.
 using RopeRow = void(float* x, std::size_t heads, std::size_t pairs, const double* cos, const double* sin,
                      bool interleaved);

@@ -173,6 +173,30 @@ TEST(RopeBits, DependOnNeitherThreadsNorBatch) {
   }
 }
 
+// With the angles of rope itself, of rows in any order; with those divided by factors, as other positions have them.
+TEST(RopeRows, TurnByTheAnglesThatTheyAreGiven) {
+  Rng rng(20270434);
+  SCOPED_TRACE(rng.trace());
+  const std::vector<std::int64_t> pos{7, 0, 4096};
+  std::vector<double> cos, sin;
+  for (const std::int64_t p : pos) {
+    RopeAngles angles;
+    rope_angles(p, rope_frequencies(32, kTheta), angles);
+    cos.insert(cos.end(), angles.cos.begin(), angles.cos.end());
+    sin.insert(sin.end(), angles.sin.begin(), angles.sin.end());
+  }
+  const std::vector<float> q = rng.normals<float>(3 * 5 * 32);
+  for (const auto& variant : variants_here(rope_variants()))
+    for (const bool interleaved : {false, true}) {
+      std::vector<float> want = q, got = q, none;
+      Fixture f(variant.name);
+      rope(f.context, want, none, pos, 32, kTheta, interleaved);
+      rope_rows(f.context, got, 3, 16, cos, sin, interleaved);
+      EXPECT_TRUE(same_bits<float>(got, want)) << variant.name << interleaved;
+      EXPECT_FALSE(same_bits<float>(got, q)) << variant.name << interleaved;
+    }
+}
+
 TEST(RopeSpecial, ANanStaysInItsPair) {
   for (const auto& variant : variants_here(rope_variants())) {
     std::vector<float> x(128, 1.0F), none;

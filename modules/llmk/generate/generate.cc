@@ -99,6 +99,7 @@ void register_generate(Registry& registry) {
                                          {"new_vals", "what this step adds, exactly n_new values"},
                                          {"cache_len", "how many values of the buffer are in use"},
                                          {"n_new", "how many values to add"}})
+      .statuses(kStatuses)
       .caps({.side_effects = SideEffects::kChangesArguments})
       .example("[[0,0,0],[1,2],0,2]");
 }
