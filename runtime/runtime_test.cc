@@ -42,6 +42,17 @@ Result<std::int64_t> open(std::string_view path) {
   return 7;
 }
 std::int64_t threads(Context& context) { return context.arena.threads(); }
+
+std::atomic<bool> g_running = false;
+// Both threads of the arena run until a checkpoint ends them.
+std::int64_t endless(Context& context) {
+  context.arena.parallel(2, [&](std::size_t) {
+    g_running = true;
+    g_running.notify_all();
+    for (;;) context.checkpoint();
+  });
+  return 0;
+}
 std::int64_t by_value(Context& context) { return context.arguments_by_value ? 1 : 0; }
 
 Registry registry() {
@@ -51,6 +62,7 @@ Registry registry() {
   m.function<fail>("fail", "Throws", {{"how", "what to throw"}}).example("[\"\"]");
   m.function<open>("open", "Answers 7", {{"path", "a path"}}).example("[\"there\"]");
   m.function<threads>("threads", "Threads of the arena").example("[]");
+  m.function<endless>("endless", "Runs until it is cancelled").example("[]");
   m.function<by_value>("by_value", "Whether the arguments are copies").example("[]");
   m.function<threads>("_internal", "Not for callers").example("[]");
   return r;
@@ -140,6 +152,21 @@ TEST_F(RuntimeTest, CancelledOrLateBeforeTheStart) {
   EXPECT_EQ(runtime_.execute("t", "fail", "int", options).error.reason(), Reason::kDeadlineExceeded);
   options.control.deadline = Clock::now() + std::chrono::hours(1);
   EXPECT_TRUE(runtime_.execute("t", "threads", {}, options).success());
+}
+
+TEST_F(RuntimeTest, ACancelledKernelEndsAtItsNextCheckpoint) {
+  std::atomic<bool> cancelled = false;
+  CallOptions options;
+  options.control.cancelled = &cancelled;
+  const std::jthread caller([&] {
+    g_running.wait(false);
+    cancelled = true;
+  });
+  const ExecuteResult r = runtime_.execute("t", "endless", {}, options);
+  EXPECT_EQ(r.error.reason(), Reason::kCancelled);
+  EXPECT_EQ(r.error.message(), "t.endless: the caller cancelled the call");
+  options.control = {.deadline = Clock::now() + std::chrono::milliseconds(20)};
+  EXPECT_EQ(runtime_.execute("t", "endless", {}, options).error.reason(), Reason::kDeadlineExceeded);
 }
 
 TEST_F(RuntimeTest, OptionsReachTheKernel) {

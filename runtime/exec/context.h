@@ -39,6 +39,12 @@ struct Context {
   std::string_view force_variant = {};
   // Set by a kernel with variants: static text such as "avx3" or "scalar".
   std::string_view variant = "reference";
+
+  // For loops that may run for more than about 0.1 s: throws StatusError (cancelled, deadline_exceeded), which the
+  // runtime answers as an error. Call it every 10 us to 10 ms of work, from any thread of the call.
+  void checkpoint() const {
+    if (Status status = control.check(); !status.ok()) throw StatusError(std::move(status));
+  }
 };
 
 }  // namespace krt

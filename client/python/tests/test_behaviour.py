@@ -192,6 +192,23 @@ def test_ctrl_c_in_front_of_a_call_cancels_it_and_raises(tmp_path):
     assert done.stdout == "KeyboardInterrupt\nMine\n", done.stderr
 
 
+def test_ctrl_c_during_one_long_kernel_ends_it():
+    """2^39 multiplications and additions take minutes, longer than python() waits."""
+    code = """
+        import os, signal, threading, krt, numpy as np
+        runtime = krt.MojoRuntime(threads=1)
+        tokens, heads, d = 2 ** 14, 16, 64
+        q, kv = np.ones(tokens * heads * d), np.ones(tokens * d)
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            runtime.execute("attnk.sdpa", "sdpa_forward_flat", [q, kv, kv, [], tokens, tokens, heads, 1, d, 1.0, False])
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    done = python(code)
+    assert done.stdout == "interrupted\n", done.stderr
+
+
 def test_sigint_that_is_ignored_stays_ignored():
     code = """
         import os, signal, krt

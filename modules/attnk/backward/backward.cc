@@ -114,9 +114,11 @@ SdpaGrad sdpa_bwd_flat(Context& context, std::span<const double> dout, std::span
                          std::vector<double>(p.keys()),
                          std::vector<double>(p.keys())};
     for (std::size_t head = kv_head * p.group(); head < (kv_head + 1) * p.group(); ++head)
-      for (std::size_t token = 0; token < p.queries(); ++token)
+      for (std::size_t token = 0; token < p.queries(); ++token) {
+        context.checkpoint();
         gradient.add(p.query_rows(q, head)[token], p.query_rows(dout, head)[token],
                      &dq[(token * p.heads() + head) * p.dim()]);
+      }
   });
   return {std::move(dq), std::move(dk), std::move(dv), n_tok_q, n_tok_k, kOk};
 }
@@ -139,10 +141,14 @@ BwdAgreement attn_bwd_gradcheck_flat(Context& context, std::span<const double> q
       gradcheck_tolerance(p, step, 2, magnitude(q) + step, magnitude(k) + step, magnitude(v) + step);
   Loss loss(p, weights);
   Agreement agreement;
-  const auto of_key = [&](std::size_t i) { return loss.of_kv_head(xq, xk, xv, i / p.dim() % p.kv_heads()); };
+  const auto of_key = [&](std::size_t i) {
+    context.checkpoint();
+    return loss.of_kv_head(xq, xk, xv, i / p.dim() % p.kv_heads());
+  };
   compare(
       xq, gradient.dq, step, tolerance,
       [&](std::size_t i) {
+        context.checkpoint();
         const std::size_t row = i / p.dim();
         return loss.of_row(xq, xk, xv, row % p.heads(), row / p.heads());
       },

@@ -25,6 +25,7 @@ FlashOut flash_forward_flat(Context& context, std::span<const double> q, std::sp
     std::vector<double> scores(block);
     const Range r = band(lse.size(), parts, part);
     for (std::size_t row = r.begin; row < r.end; ++row) {
+      context.checkpoint();
       const std::size_t token = row / p.heads(), kv_head = row % p.heads() / p.group();
       const Rows keys = p.key_rows(k, kv_head), values = p.key_rows(v, kv_head);
       OnlineRow online(&out[row * p.dim()], p.dim());

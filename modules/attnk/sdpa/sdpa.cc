@@ -45,6 +45,7 @@ SdpaOut sdpa_forward_flat(Context& context, std::span<const double> q, std::span
     std::vector<double> scores(p.keys());
     const Range r = band(lse.size(), parts, part);
     for (std::size_t row = r.begin; row < r.end; ++row) {
+      context.checkpoint();
       const std::size_t token = row / p.heads(), kv_head = row % p.heads() / p.group();
       const double* row_bias = use_bias ? &bias[token * p.keys()] : nullptr;
       score_row(&q[row * p.dim()], p.key_rows(k, kv_head), p.dim(), scale, row_bias, scores);
@@ -67,6 +68,7 @@ SdpaScores sdpa_scores_flat(Context& context, std::span<const double> q, std::sp
   context.arena.parallel(parts, [&](std::size_t part) {
     const Range r = band(p.heads() * p.queries(), parts, part);
     for (std::size_t row = r.begin; row < r.end; ++row) {
+      context.checkpoint();
       const std::size_t head = row / p.queries(), token = row % p.queries();
       score_row(p.query_rows(q, head)[token], p.key_rows(k, head / p.group()), p.dim(), scale, nullptr,
                 std::span(values).subspan(row * p.keys(), p.keys()));

@@ -100,6 +100,7 @@ AttnResult direct(Context& context, std::span<const double> q, std::span<const d
     std::vector<double> scores(b.queries() * keys);
     for (std::size_t head = heads.begin; head < heads.end; ++head)
       for (std::size_t i = 0; i < b.queries(); ++i) {
+        context.checkpoint();
         const std::span<double> row(&scores[i * keys], b.visible(i));
         const std::size_t at = (head * b.queries() + i) * b.dim();
         score_row(&q[at], b.key_rows(k, head), b.dim(), b.scale, nullptr, row);
@@ -113,6 +114,7 @@ AttnResult direct(Context& context, std::span<const double> q, std::span<const d
 
 // `rows` queries of one head from query `first` on.
 struct Tile {
+  const Context& context;
   const Batch& b;
   std::size_t head, first, rows;
   std::span<const double> q, k, v;
@@ -122,7 +124,8 @@ struct Tile {
     const std::size_t at = (head * b.queries() + first) * b.dim();
     std::vector<OnlineRow> online;
     for (std::size_t i = 0; i < rows; ++i) online.emplace_back(out + at + i * b.dim(), b.dim());
-    for (std::size_t key = 0; key < b.visible(first + rows - 1); key += scores.size())
+    for (std::size_t key = 0; key < b.visible(first + rows - 1); key += scores.size()) {
+      context.checkpoint();
       for (std::size_t i = 0; i < rows; ++i) {
         const std::size_t end = std::min(b.visible(first + i), key + scores.size());
         if (end <= key) continue;
@@ -131,6 +134,7 @@ struct Tile {
         largest.add(now);
         online[i].add(now, b.key_rows(v, head).from(key));
       }
+    }
     for (OnlineRow& row : online) row.finish();
   }
 };
@@ -167,7 +171,7 @@ AttnResult attn_forward_tiled(Context& context, std::span<const double> q, std::
     std::vector<double> scores(tile_keys);
     for (std::size_t tile = range.begin; tile < range.end; ++tile) {
       const std::size_t head = tile / tiles, first = tile % tiles * tile_rows;
-      const Tile t{b, head, first, std::min(tile_rows, b.queries() - first), q, k, v};
+      const Tile t{context, b, head, first, std::min(tile_rows, b.queries() - first), q, k, v};
       t.compute(scores, out, largest);
     }
   };

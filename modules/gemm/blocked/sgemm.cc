@@ -37,8 +37,8 @@ void pack(std::size_t depth, std::size_t count, std::size_t width, const Cell& c
 // One thread's part of C: its rows and columns, all of k.
 class Part {
  public:
-  Part(Operand a, Operand b, std::size_t n, std::size_t k, GemmTile* tile, double* c)
-      : a_(a), b_(b), n_(n), k_(k), tile_(tile), c_(c) {
+  Part(const Context& context, Operand a, Operand b, std::size_t n, std::size_t k, GemmTile* tile, double* c)
+      : context_(context), a_(a), b_(b), n_(n), k_(k), tile_(tile), c_(c) {
     const std::size_t depth = std::min(k, kBlockK);
     packed_a_.resize(depth * kBlockM);
     packed_b_.resize(depth * std::min((n + kTileColumns - 1) / kTileColumns * kTileColumns, kBlockN));
@@ -59,6 +59,7 @@ class Part {
         d, columns.end - columns.begin, kTileColumns,
         [&](std::size_t p, std::size_t s) { return b_(depth.begin + p, columns.begin + s); }, packed_b_.data());
     for (std::size_t i = rows.begin; i < rows.end; i += kBlockM) {
+      context_.checkpoint();
       const Range block{i, std::min(i + kBlockM, rows.end)};
       pack(
           d, block.end - block.begin, kTileRows,
@@ -79,6 +80,7 @@ class Part {
     for (std::size_t r = 0; r < rows; ++r) std::copy_n(tile + r * kTileColumns, columns, &c_[(i + r) * n_ + j]);
   }
 
+  const Context& context_;
   Operand a_, b_;
   std::size_t n_, k_;
   GemmTile* tile_;
@@ -110,7 +112,8 @@ GemmResult sgemm_flat(Context& context, std::span<const double> a, std::span<con
   context.arena.parallel(parts, [&](std::size_t part) {
     const Range r = rows > columns ? band(rows, parts, part, kTileRows) : Range{0, rows};
     const Range s = rows > columns ? Range{0, columns} : band(columns, parts, part, kTileColumns);
-    Part(Operand(a, rows, depth, trans_a), Operand(b, depth, columns, trans_b), columns, depth, variant.run, c.data())
+    Part(context, Operand(a, rows, depth, trans_a), Operand(b, depth, columns, trans_b), columns, depth, variant.run,
+         c.data())
         .multiply(r, s);
     for (std::size_t i = r.begin; i < r.end; ++i)
       for (std::size_t j = s.begin; j < s.end; ++j) c[i * columns + j] *= alpha;
@@ -128,6 +131,7 @@ RefDelta gemm_reference_delta_flat(Context& context, std::span<const double> a, 
   const auto columns = static_cast<std::size_t>(n), depth = static_cast<std::size_t>(k);
   Agreement agreement;
   for (std::size_t cell = 0; cell < got.c.size(); ++cell) {
+    context.checkpoint();
     const std::size_t i = cell / columns, j = cell % columns;
     long double sum = 0, magnitude = 0;
     for (std::size_t p = 0; p < depth; ++p) {

@@ -67,7 +67,10 @@ QGemmResult multiply(Context& context, const Problem& p, CodeRange range, const 
   context.arena.parallel(parts, [&](std::size_t part) {
     const Range r = band(rows, parts, part);
     std::vector<double> sums(r.begin < r.end ? columns : 0);
-    for (std::size_t i = r.begin; i < r.end; ++i) multiply_row(p, i, level, sums, &y[i * columns]);
+    for (std::size_t i = r.begin; i < r.end; ++i) {
+      context.checkpoint();
+      multiply_row(p, i, level, sums, &y[i * columns]);
+    }
   });
   return {std::move(y), p.rows, p.columns, parallel ? kParallel : kSerial, 2 * cells, kOk};
 }
