@@ -30,6 +30,8 @@ struct CallOptions {
   std::string request_id;  // comes back with the result; any UTF-8 text
   CallControl control = {};
   bool arguments_by_value = false;  // see Context
+  // Gets what the function answers before its result, in the thread that executes or, remotely, the one that called.
+  EventSink on_event = {};
 };
 
 // What execute answers. `error` is OK where the kernel ran: its own refusals are in `status`, not in `error`.

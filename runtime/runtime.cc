@@ -81,6 +81,7 @@ Status Runtime::execute(const Value& args, const CallOptions& options, ExecuteRe
   Result<std::span<const Value>> values = arrange(**info, args, storage);
   if (!values.ok()) return std::move(values).status();
   Context context{arena_, handles_, options.control, options.arguments_by_value};
+  if (options.on_event) context.sink = &options.on_event;
   if (Status failed = invoke(**info, context, *values, r.result, &r.mutated); !failed.ok()) return failed;
   r.engine_used = context.variant;
   take_status(**info, r);

@@ -53,6 +53,11 @@ std::int64_t endless(Context& context) {
   });
   return 0;
 }
+// Emits what it is given, one by one.
+std::int64_t each(Context& context, std::span<const std::int64_t> x) {
+  for (const std::int64_t v : x) context.emit(v);
+  return std::ssize(x);
+}
 std::int64_t by_value(Context& context) { return context.arguments_by_value ? 1 : 0; }
 
 Registry registry() {
@@ -63,6 +68,7 @@ Registry registry() {
   m.function<open>("open", "Answers 7", {{"path", "a path"}}).example("[\"there\"]");
   m.function<threads>("threads", "Threads of the arena").example("[]");
   m.function<endless>("endless", "Runs until it is cancelled").example("[]");
+  m.function<each>("each", "Emits every value", {{"x", "numbers"}}).example("[[1,2]]");
   m.function<by_value>("by_value", "Whether the arguments are copies").example("[]");
   m.function<threads>("_internal", "Not for callers").example("[]");
   return r;
@@ -169,6 +175,16 @@ TEST_F(RuntimeTest, ACancelledKernelEndsAtItsNextCheckpoint) {
   EXPECT_EQ(runtime_.execute("t", "endless", {}, options).error.reason(), Reason::kDeadlineExceeded);
 }
 
+TEST_F(RuntimeTest, EventsComeBeforeTheResult) {
+  List events;
+  CallOptions options;
+  options.on_event = [&](const Value& event) { events.push_back(event); };
+  const List args{std::vector<std::int64_t>{3, 1, 2}};
+  EXPECT_TRUE(identical(runtime_.execute("t", "each", args, options).result, 3));
+  EXPECT_TRUE(identical(events, List{3, 1, 2}));
+  EXPECT_TRUE(identical(runtime_.execute("t", "each", args).result, 3));  // nobody listens
+}
+
 TEST_F(RuntimeTest, OptionsReachTheKernel) {
   CallOptions options;
   EXPECT_TRUE(identical(runtime_.execute("t", "by_value", {}, options).result, 0));
@@ -185,7 +201,7 @@ TEST_F(RuntimeTest, InABatchOneFailureSpoilsNoOther) {
       {"t", "threads", {}, {.request_id = "e"}},
   };
   const std::vector<ExecuteResult> results = runtime_.execute_batch(items);
-  ASSERT_EQ(results.size(), 5U);
+  ASSERT_EQ(results.size(), 7U);
   constexpr Reason kReasons[] = {Reason::kNone, Reason::kInternal, Reason::kModuleNotRegistered,
                                  Reason::kInvalidArguments, Reason::kNone};
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -219,7 +235,7 @@ TEST_F(RuntimeTest, HealthAndInventory) {
   ASSERT_EQ(modules.size(), 1U);
   EXPECT_EQ(modules[0].name, "t");
   EXPECT_EQ(modules[0].engine, "mojo");
-  EXPECT_EQ(modules[0].functions, (std::vector<std::string>{"by_value", "fail", "half", "open", "threads"}));
+  EXPECT_EQ(modules[0].functions, (std::vector<std::string>{"by_value", "each", "endless", "fail", "half", "open", "threads"}));
   EXPECT_EQ(*runtime_.list_functions("t"), modules[0].functions);
   EXPECT_EQ(runtime_.list_functions("x").status().reason(), Reason::kModuleNotRegistered);
   EXPECT_TRUE(identical((*runtime_.describe("t", "half"))["name"], "half"));
@@ -228,7 +244,7 @@ TEST_F(RuntimeTest, HealthAndInventory) {
   const Value module = *runtime_.describe("t", "");
   EXPECT_TRUE(identical(module["name"], "t"));
   EXPECT_TRUE(identical(module["summary"], "Kernels of the runtime tests"));
-  EXPECT_EQ(module["functions"].get_if<List>()->size(), 5U);
+  EXPECT_EQ(module["functions"].get_if<List>()->size(), 7U);
 }
 
 TEST_F(RuntimeTest, HandlesBelongToTheirRuntime) {

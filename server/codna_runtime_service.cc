@@ -105,8 +105,8 @@ std::vector<Method> codna_runtime_methods(RuntimeApi& runtime) {
   };
   const auto not_served = [&](const char* name, const char* what) {
     const grpc::Status status(grpc::StatusCode::UNIMPLEMENTED, std::string(name) + ": krt " + what);
-    return Method{service + name, Lane::kInline,
-                  [status](grpc::ByteBuffer&, const CallControl&) { return Reply(status); }};
+    return Method{service + name, Lane::kInline, false,
+                  [status](grpc::ByteBuffer&, const CallControl&, const Send&) { return Reply(status); }};
   };
   return {
       method("Health", Lane::kInline, health),

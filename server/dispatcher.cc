@@ -5,6 +5,8 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 namespace krt {
@@ -28,11 +30,12 @@ double milliseconds(Clock::duration d) { return std::chrono::duration<double, st
 }  // namespace
 
 // One call, from its arrival to its answer's departure.
-class Dispatcher::Call final : public grpc::ServerUnaryReactor, public Work {
+template <class Reactor>
+class Dispatcher::Call : public Reactor, public Work {
  public:
   Call(Dispatcher& dispatcher, const Method& method, grpc::CallbackServerContext& context,
-       const grpc::ByteBuffer& request, grpc::ByteBuffer& response)
-      : dispatcher_(dispatcher), method_(method), context_(context), response_(response), bytes_(request.Length()) {
+       const grpc::ByteBuffer& request)
+      : dispatcher_(dispatcher), context_(context), method_(method), bytes_(request.Length()) {
     // gRPC gives the buffer to this call alone; taking it lets its memory go as soon as it is parsed.
     request_.Swap(const_cast<grpc::ByteBuffer*>(&request));
     control_.deadline = wire::from_system(context.deadline());
@@ -58,7 +61,7 @@ class Dispatcher::Call final : public grpc::ServerUnaryReactor, public Work {
     started_ = Clock::now();
     if (Status stop = control_.check(); !stop.ok())
       return refuse({stop.reason(), stop.message() + " before the call was started"});
-    finish(answer(method_, request_, control_));
+    finish(answer(method_, request_, control_, send_));
   }
 
   // The caller gave up, or its deadline passed. A call that still waits leaves the queue at once, and its place with
@@ -80,6 +83,14 @@ class Dispatcher::Call final : public grpc::ServerUnaryReactor, public Work {
       admission.leave_free();
   }
 
+ protected:
+  // Hands the reply to gRPC.
+  virtual void deliver(Reply reply) = 0;
+
+  Dispatcher& dispatcher_;
+  grpc::CallbackServerContext& context_;
+  Send send_;
+
  private:
   void refuse(const Status& status) { finish(Reply(status)); }
 
@@ -88,19 +99,14 @@ class Dispatcher::Call final : public grpc::ServerUnaryReactor, public Work {
     const std::size_t size = reply.response.Length();
     if (reply.status.ok())
       if (Status bad = within(dispatcher_.max_message_bytes_, "the response", size); !bad.ok()) reply = Reply(bad);
-    if (reply.status.ok()) hold(reply.response);
+    if (reply.status.ok() && admitted_) {
+      dispatcher_.admission_.add(size);
+      bytes_ += size;
+    }
     if (reply.reason != Reason::kNone)
       context_.AddTrailingMetadata(wire::kReasonKey, std::string(name_of(reply.reason)));
     log(reply, size);
-    Finish(std::move(reply.status));
-  }
-
-  void hold(grpc::ByteBuffer& response) {
-    const std::size_t size = response.Length();
-    response_.Swap(&response);
-    if (!admitted_) return;
-    dispatcher_.admission_.add(size);
-    bytes_ += size;
+    deliver(std::move(reply));
   }
 
   void log(const Reply& reply, std::size_t size) const {
@@ -112,11 +118,8 @@ class Dispatcher::Call final : public grpc::ServerUnaryReactor, public Work {
         milliseconds(started - arrived_), milliseconds(now - started), reply.note);
   }
 
-  Dispatcher& dispatcher_;
   const Method& method_;
-  grpc::CallbackServerContext& context_;
   grpc::ByteBuffer request_;
-  grpc::ByteBuffer& response_;
   std::size_t bytes_;  // that admission counts for this call
   bool admitted_ = false;
   std::atomic<bool> cancelled_{false};
@@ -125,33 +128,116 @@ class Dispatcher::Call final : public grpc::ServerUnaryReactor, public Work {
   Clock::time_point started_ = {};
 };
 
+class Dispatcher::UnaryCall final : public Call<grpc::ServerUnaryReactor> {
+ public:
+  UnaryCall(Dispatcher& dispatcher, const Method& method, grpc::CallbackServerContext& context,
+            const grpc::ByteBuffer& request, grpc::ByteBuffer& response)
+      : Call(dispatcher, method, context, request), response_(response) {}
+
+ private:
+  void deliver(Reply reply) override {
+    if (reply.status.ok()) response_.Swap(&reply.response);
+    Finish(std::move(reply.status));
+  }
+
+  grpc::ByteBuffer& response_;
+};
+
+// One message is on its way while the method computes the next.
+class Dispatcher::StreamCall final : public Call<grpc::ServerWriteReactor<grpc::ByteBuffer>> {
+ public:
+  StreamCall(Dispatcher& dispatcher, const Method& method, grpc::CallbackServerContext& context,
+             const grpc::ByteBuffer& request)
+      : Call(dispatcher, method, context, request) {
+    send_ = [this](grpc::ByteBuffer message) { send(std::move(message)); };
+  }
+
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    broken_ = !ok;
+    written_.notify_all();
+  }
+
+ private:
+  void send(grpc::ByteBuffer message) {
+    if (Status bad = within(dispatcher_.max_message_bytes_, "an event", message.Length()); !bad.ok())
+      throw StatusError(std::move(bad));
+    if (!wait_written()) throw StatusError({Reason::kCancelled, "nobody reads the events"});
+    writing_ = true;
+    message_.Swap(&message);
+    StartWrite(&message_);
+  }
+
+  // Until the message on its way has left; false where the caller is gone, or did not read for too long.
+  bool wait_written() {
+    const auto left = [this] { return !writing_; };
+    std::unique_lock lock(mutex_);
+    if (!written_.wait_for(lock, dispatcher_.max_stall_, left)) context_.TryCancel();  // which ends the write
+    written_.wait(lock, left);
+    return !broken_;
+  }
+
+  void deliver(Reply reply) override {
+    if (!wait_written()) return Finish({grpc::StatusCode::CANCELLED, "nobody reads the events"});
+    if (!reply.status.ok()) return Finish(std::move(reply.status));
+    message_.Swap(&reply.response);
+    StartWriteAndFinish(&message_, {}, grpc::Status::OK);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable written_;
+  bool writing_ = false, broken_ = false;
+  grpc::ByteBuffer message_;  // on its way
+};
+
 Dispatcher::Dispatcher(const ServerOptions& options, Log log)
     : max_message_bytes_(options.max_message_bytes),
+      max_stall_(options.max_stall),
       log_(std::move(log)),
       admission_(options.max_in_flight, options.max_in_flight_bytes),
       queue_(worker_count(options), options.max_queued) {}
 
 grpc::ServerUnaryReactor* Dispatcher::accept(const Method& method, grpc::CallbackServerContext& context,
                                              const grpc::ByteBuffer& request, grpc::ByteBuffer& response) {
-  auto* call = new Call(*this, method, context, request, response);
+  auto* call = new UnaryCall(*this, method, context, request, response);
   call->start();
   return call;  // not gone yet: gRPC is told of it only now, and calls OnDone after that
 }
 
+grpc::ServerWriteReactor<grpc::ByteBuffer>* Dispatcher::accept(const Method& method,
+                                                               grpc::CallbackServerContext& context,
+                                                               const grpc::ByteBuffer& request) {
+  auto* call = new StreamCall(*this, method, context, request);
+  call->start();
+  return call;
+}
+
 MethodService::MethodService(std::vector<Method> methods, Dispatcher& dispatcher) : methods_(std::move(methods)) {
   // What the generated WithRawCallbackMethod_* classes do, for every method of the table.
+  using grpc::internal::CallbackServerStreamingHandler;
   using grpc::internal::CallbackUnaryHandler;
+  using grpc::internal::MethodHandler;
   using grpc::internal::RpcMethod;
   using grpc::internal::RpcServiceMethod;
+  using Bytes = grpc::ByteBuffer;
+  using Context = grpc::CallbackServerContext;
   for (std::size_t i = 0; i < methods_.size(); ++i) {
     const Method& method = methods_[i];
-    AddMethod(new RpcServiceMethod(method.name.c_str(), RpcMethod::NORMAL_RPC, nullptr));
-    MarkMethodRawCallback(static_cast<int>(i),
-                          new CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
-                              [&method, &dispatcher](grpc::CallbackServerContext* context,
-                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-                                return dispatcher.accept(method, *context, *request, *response);
-                              }));
+    MethodHandler* handler = nullptr;
+    if (method.streams)
+      handler = new CallbackServerStreamingHandler<Bytes, Bytes>(
+          [&method, &dispatcher](Context* context, const Bytes* request) {
+            return dispatcher.accept(method, *context, *request);
+          });
+    else
+      handler = new CallbackUnaryHandler<Bytes, Bytes>(
+          [&method, &dispatcher](Context* context, const Bytes* request, Bytes* response) {
+            return dispatcher.accept(method, *context, *request, *response);
+          });
+    const auto type = method.streams ? RpcMethod::SERVER_STREAMING : RpcMethod::NORMAL_RPC;
+    AddMethod(new RpcServiceMethod(method.name.c_str(), type, nullptr));
+    MarkMethodRawCallback(static_cast<int>(i), handler);
   }
 }
 

@@ -6,6 +6,7 @@
 //                queue full                               -> RESOURCE_EXHAUSTED
 //   worker:      cancelled, or deadline passed in the queue -> CANCELLED, DEADLINE_EXCEEDED; the method does not run
 //                else                                     -> its answer; over the message limit RESOURCE_EXHAUSTED
+//                a stream that nobody reads for max_stall -> CANCELLED
 
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/support/server_callback.h>
@@ -26,14 +27,21 @@ class Dispatcher {
 
   grpc::ServerUnaryReactor* accept(const Method& method, grpc::CallbackServerContext& context,
                                    const grpc::ByteBuffer& request, grpc::ByteBuffer& response);
+  // The same for a method that streams.
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* accept(const Method& method, grpc::CallbackServerContext& context,
+                                                     const grpc::ByteBuffer& request);
 
   [[nodiscard]] Admission& admission() { return admission_; }
   [[nodiscard]] int workers() const { return queue_.threads(); }
 
  private:
+  template <class Reactor>
   class Call;
+  class UnaryCall;
+  class StreamCall;
 
   const std::size_t max_message_bytes_;
+  const std::chrono::milliseconds max_stall_;
   Log log_;
   Admission admission_;
   WorkQueue queue_;

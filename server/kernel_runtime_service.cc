@@ -12,21 +12,16 @@ using Answer = Reply (*)(RuntimeApi&, const std::shared_ptr<Request>&, const Cal
 // What there was no time to finish ends the call as gRPC has it; every other failure is an answer.
 bool ends_call(Reason reason) { return reason == Reason::kDeadlineExceeded || reason == Reason::kCancelled; }
 
-ExecuteResult failed(const v1::ExecuteRequest& request, Status error) {
-  ExecuteResult r;
-  r.module = request.module();
-  r.function = request.function();
-  r.request_id = request.request_id();
-  r.engine_used = "none";
-  r.error = std::move(error);
-  return r;
-}
-
 ExecuteResult run(RuntimeApi& runtime, v1::ExecuteRequest& request, const std::shared_ptr<const void>& owner,
-                  const CallControl& control) {
+                  const CallControl& control, EventSink on_event = {}) {
   Result<Value> args = wire::take_args(request, owner);
-  if (!args.ok()) return failed(request, args.status());
-  return runtime.execute(request.module(), request.function(), *args, {request.request_id(), control, true});
+  if (!args.ok())
+    return {.module = request.module(),
+            .function = request.function(),
+            .request_id = request.request_id(),
+            .error = args.status()};
+  return runtime.execute(request.module(), request.function(), *args,
+                         {request.request_id(), control, true, std::move(on_event)});
 }
 
 std::string note_of(const ExecuteResult& r) {
@@ -34,18 +29,31 @@ std::string note_of(const ExecuteResult& r) {
          " success=" + (r.success() ? "true" : "false") + " error_code=" + std::string(name_of(r.error.reason()));
 }
 
-Reply execute(RuntimeApi& runtime, const std::shared_ptr<v1::ExecuteRequest>& request, const CallControl& control) {
-  ExecuteResult r = run(runtime, *request, request, control);
+Reply reply_with(ExecuteResult r, Result<grpc::ByteBuffer> (*encode)(const ExecuteResult&)) {
   if (ends_call(r.error.reason())) return r.error;
-  Result<grpc::ByteBuffer> response = wire::encode_response(r);
+  Result<grpc::ByteBuffer> response = encode(r);
   if (!response.ok()) {
-    r = failed(*request, {Reason::kInternal,
-                          r.module + "." + r.function + ": the result cannot be sent: " + response.status().message()});
-    response = wire::encode_response(r);
+    const std::string why = r.module + "." + r.function + ": the result cannot be sent: " + response.status().message();
+    r = {.module = r.module, .function = r.function, .request_id = r.request_id, .error = {Reason::kInternal, why}};
+    response = encode(r);
   }
   Reply reply(std::move(response));
   reply.note = note_of(r);
   return reply;
+}
+
+Reply execute(RuntimeApi& runtime, const std::shared_ptr<v1::ExecuteRequest>& request, const CallControl& control) {
+  return reply_with(run(runtime, *request, request, control), wire::encode_response);
+}
+
+Reply generate(RuntimeApi& runtime, const std::shared_ptr<v1::ExecuteRequest>& request, const CallControl& control,
+               const Send& send) {
+  const auto on_event = [&](const Value& event) {
+    Result<grpc::ByteBuffer> message = wire::encode_event(event);
+    if (!message.ok()) throw StatusError(message.status());
+    send(std::move(*message));
+  };
+  return reply_with(run(runtime, *request, request, control, on_event), wire::encode_last);
 }
 
 Reply execute_batch(RuntimeApi& runtime, const std::shared_ptr<v1::ExecuteBatchRequest>& request,
@@ -153,6 +161,11 @@ std::vector<Method> kernel_runtime_methods(RuntimeApi& runtime, const std::funct
       method("ListModules", Lane::kInline, list_modules),
       method("Describe", Lane::kInline, describe),
       method("Execute", Lane::kQueued, execute),
+      make_method<v1::ExecuteRequest>(
+          "/krt.v1.KernelRuntime/Generate", Lane::kQueued,
+          [&runtime](const auto& request, const CallControl& control, const Send& send) {
+            return generate(runtime, request, control, send);
+          }),
       method("ExecuteBatch", Lane::kQueued, execute_batch),
       method("PutHandle", Lane::kQueued, put_handle),
       method("GetHandle", Lane::kQueued, get_handle),

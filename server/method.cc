@@ -4,9 +4,9 @@
 
 namespace krt {
 
-Reply answer(const Method& method, grpc::ByteBuffer& request, const CallControl& control) {
+Reply answer(const Method& method, grpc::ByteBuffer& request, const CallControl& control, const Send& send) {
   try {
-    return method.answer(request, control);
+    return method.answer(request, control, send);
   } catch (const std::bad_alloc&) {
     return Status(Reason::kResourceExhausted, method.name + ": out of memory");
   } catch (const std::exception& e) {

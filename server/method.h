@@ -5,6 +5,7 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
 
+#include <concepts>
 #include <functional>
 #include <string>
 
@@ -34,26 +35,36 @@ enum class Lane {
   kQueued,  // admitted or refused, then answered by a worker
 };
 
+// Sends one message of a stream, as soon as the one before it has left; the last one is the reply. Throws StatusError
+// where nobody takes it.
+using Send = std::function<void(grpc::ByteBuffer message)>;
+
 struct Method {
   std::string name;  // "/krt.v1.KernelRuntime/Execute"
   Lane lane;
-  // Takes the request's bytes out of `request`. May throw.
-  std::function<Reply(grpc::ByteBuffer& request, const CallControl& control)> answer;
+  bool streams;  // its response is a stream; a method of Lane::kQueued
+  // Takes the request's bytes out of `request`. May throw. Only a method that streams looks at `send`.
+  std::function<Reply(grpc::ByteBuffer& request, const CallControl& control, const Send& send)> answer;
 };
 
-// A method whose `answer(std::shared_ptr<Request>, const CallControl&)` gets the request parsed and checked.
+// A method whose `answer(std::shared_ptr<Request>, const CallControl&)` gets the request parsed and checked; with a
+// third parameter `const Send&` it streams.
 template <class Request, class Answer>
 Method make_method(std::string name, Lane lane, Answer answer) {
-  return {std::move(name), lane,
-          [answer = std::move(answer)](grpc::ByteBuffer& bytes, const CallControl& control) -> Reply {
+  constexpr bool kStreams = std::invocable<Answer, std::shared_ptr<Request>, const CallControl&, const Send&>;
+  return {std::move(name), lane, kStreams,
+          [answer = std::move(answer)](grpc::ByteBuffer& bytes, const CallControl& control, const Send& send) -> Reply {
             Result<std::shared_ptr<Request>> request = wire::checked_parse<Request>(bytes);
             if (!request.ok()) return request.status();
             bytes.Clear();
-            return answer(std::move(*request), control);
+            if constexpr (kStreams)
+              return answer(std::move(*request), control, send);
+            else
+              return answer(std::move(*request), control);
           }};
 }
 
 // The same with every exception caught: out of memory is resource_exhausted, anything else internal.
-Reply answer(const Method& method, grpc::ByteBuffer& request, const CallControl& control);
+Reply answer(const Method& method, grpc::ByteBuffer& request, const CallControl& control, const Send& send = {});
 
 }  // namespace krt

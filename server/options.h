@@ -21,6 +21,9 @@ struct ServerOptions {
   std::size_t max_queued = 256;  // of those, waiting for a worker
   int worker_threads = 0;        // calls that run at the same time; 0: as many as the machine has, at least 2
 
+  // How long the messages of a stream may wait for a client that does not read; meanwhile the call keeps its worker.
+  std::chrono::milliseconds max_stall{30000};
+
   // On a request to stop: how long calls are still taken while health says NOT_SERVING, and then how long calls in
   // flight may take before they are cancelled.
   std::chrono::milliseconds lame_duck{500};

@@ -20,8 +20,9 @@ ExecuteResult failed(std::string_view module, std::string_view function, const C
   return r;
 }
 
-bool has_control(const BatchItem& item) {
-  return item.options.control.cancelled != nullptr || item.options.control.deadline != Clock::time_point::max();
+// Whether an item needs a call of its own.
+bool stands_alone(const BatchItem& item) {
+  return item.options.on_event != nullptr || item.options.control.cancelled != nullptr || item.options.control.deadline != Clock::time_point::max();
 }
 
 // Writes a changed argument to the tensor that was given for it, where that can be written to.
@@ -86,17 +87,17 @@ ExecuteResult RemoteRuntime::execute(std::string_view module, std::string_view f
   Result<grpc::ByteBuffer> request =
       wire::encode_request(module, function, args, options.request_id, wire::TensorMemory::kCopied);
   if (!request.ok()) return failed(module, function, options, request.status());
-  auto response = channel_->call<v1::ExecuteResponse>("Execute", *request, options.control);
-  if (!response.ok()) return failed(module, function, options, response.status());
-  ExecuteResult result = wire::take_result(**response, *response);
-  write_back(args, result);
-  return result;
+  Result<ExecuteResult> result =
+      options.on_event ? channel_->generate(*request, options) : channel_->execute(*request, options);
+  if (!result.ok()) return failed(module, function, options, result.status());
+  write_back(args, *result);
+  return std::move(*result);
 }
 
 std::vector<ExecuteResult> RemoteRuntime::execute_batch(std::span<const BatchItem> items) {
   std::vector<ExecuteResult> out;
   out.reserve(items.size());
-  if (std::any_of(items.begin(), items.end(), has_control)) {
+  if (std::any_of(items.begin(), items.end(), stands_alone)) {
     for (const BatchItem& item : items) out.push_back(execute(item.module, item.function, item.args, item.options));
     return out;
   }

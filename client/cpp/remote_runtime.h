@@ -36,7 +36,7 @@ class RemoteRuntime final : public RuntimeApi {
   Result<Value> describe(std::string_view module, std::string_view function) override;
   ExecuteResult execute(std::string_view module, std::string_view function, const Value& args = {},
                         const CallOptions& options = {}) override;
-  // One message for all items, and one for all results, unless an item has a CallControl of its own.
+  // One message for all items, and one for all results, unless an item has a CallControl or a listener of its own.
   std::vector<ExecuteResult> execute_batch(std::span<const BatchItem> items) override;
   Result<Function> function(std::string_view module, std::string_view name) override;
   Result<Handle> put(Value value, std::string name = {}) override;

@@ -71,6 +71,18 @@ Result<grpc::ByteBuffer> encode_batch_response(std::span<const ExecuteResult> re
   return writer.finish();
 }
 
+Result<grpc::ByteBuffer> encode_event(const Value& event) {
+  Writer writer(TensorMemory::kCopied);
+  put_value(writer, v1::GenerateResponse::kEventFieldNumber, event);
+  return writer.finish();
+}
+
+Result<grpc::ByteBuffer> encode_last(const ExecuteResult& result) {
+  Writer writer(TensorMemory::kShared);
+  writer.put_message(v1::GenerateResponse::kResultFieldNumber, [&] { put_response(writer, result); });
+  return writer.finish();
+}
+
 ExecuteResult take_result(v1::ExecuteResponse& response, const std::shared_ptr<const void>& owner) {
   ExecuteResult r;
   r.module = response.module();

@@ -17,6 +17,10 @@ Result<grpc::ByteBuffer> encode_batch_request(std::span<const BatchItem> items, 
 // The args of a request; its strings stay where they are. `owner` keeps `request` alive.
 Result<Value> take_args(v1::ExecuteRequest& request, const std::shared_ptr<const void>& owner);
 
+// The messages of Generate's stream.
+Result<grpc::ByteBuffer> encode_event(const Value& event);
+Result<grpc::ByteBuffer> encode_last(const ExecuteResult& result);
+
 // Responses. Tensors are shared with the message, so that their bytes must not change until it was sent.
 Result<grpc::ByteBuffer> encode_response(const ExecuteResult& result);
 Result<grpc::ByteBuffer> encode_batch_response(std::span<const ExecuteResult> results);

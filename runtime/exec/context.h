@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <string_view>
 
 #include "runtime/core/status.h"
+#include "runtime/core/value.h"
 #include "runtime/exec/arena.h"
 #include "runtime/exec/handles.h"
 
@@ -28,6 +30,9 @@ struct CallControl {
   }
 };
 
+// What a function answers before its result, such as the text of a token.
+using EventSink = std::function<void(const Value& event)>;
+
 struct Context {
   Arena& arena;
   HandleTable& handles;
@@ -39,6 +44,14 @@ struct Context {
   std::string_view force_variant = {};
   // Set by a kernel with variants: static text such as "avx3" or "scalar".
   std::string_view variant = "reference";
+
+  // Who wants events; null: nobody.
+  const EventSink* sink = nullptr;
+
+  // Hands an event over before it returns, in the thread of the call; a remote caller that reads slowly holds it up.
+  void emit(const Value& event) const {
+    if (sink != nullptr) (*sink)(event);
+  }
 
   // For loops that may run for more than about 0.1 s: throws StatusError (cancelled, deadline_exceeded), which the
   // runtime answers as an error. Call it every 10 us to 10 ms of work, from any thread of the call.

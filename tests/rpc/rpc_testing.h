@@ -63,6 +63,15 @@ inline Result<std::int64_t> block(Context& context, std::span<const std::uint8_t
   return std::int64_t{1};
 }
 inline std::int64_t count() { return ++runs; }
+// Emits n texts of `bytes` bytes, then answers how many were taken.
+inline Result<std::int64_t> tell(Context& context, std::int64_t n, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (Status stop = context.control.check(); !stop.ok()) return stop;
+    context.emit(std::to_string(i) + std::string(static_cast<std::size_t>(bytes), 'x'));
+    ++runs;
+  }
+  return n;
+}
 inline Value echo(const Value& x) { return x; }
 inline std::vector<double> ones(std::int64_t n) { return std::vector<double>(static_cast<std::size_t>(n), 1.0); }
 inline std::string bad_text() { return "\xff"; }
@@ -88,6 +97,7 @@ inline Registry test_registry() {
   ModuleBuilder m(registry, "t", "Test kernels");
   m.function<block>("block", "Waits for the gate", {{"payload", "bytes that count"}}).example("[[]]");
   m.function<count>("count", "Counts its calls").example("[]");
+  m.function<tell>("tell", "Emits texts", {{"n", "how many"}, {"bytes", "bytes of each"}}).example("[1,0]");
   m.function<echo>("echo", "Its argument", {{"x", "anything"}}).example("[1]");
   m.function<ones>("ones", "That many ones", {{"n", "how many"}}).example("[3]");
   m.function<bad_text>("bad_text", "A string that is no UTF-8").example("[]");
