@@ -161,11 +161,10 @@ std::vector<Method> kernel_runtime_methods(RuntimeApi& runtime, const std::funct
       method("ListModules", Lane::kInline, list_modules),
       method("Describe", Lane::kInline, describe),
       method("Execute", Lane::kQueued, execute),
-      make_method<v1::ExecuteRequest>(
-          "/krt.v1.KernelRuntime/Generate", Lane::kQueued,
-          [&runtime](const auto& request, const CallControl& control, const Send& send) {
-            return generate(runtime, request, control, send);
-          }),
+      make_method<v1::ExecuteRequest>("/krt.v1.KernelRuntime/Generate", Lane::kQueued,
+                                      [&runtime](const auto& request, const CallControl& control, const Send& send) {
+                                        return generate(runtime, request, control, send);
+                                      }),
       method("ExecuteBatch", Lane::kQueued, execute_batch),
       method("PutHandle", Lane::kQueued, put_handle),
       method("GetHandle", Lane::kQueued, get_handle),

@@ -23,6 +23,7 @@ Status check(const ServerOptions& o) {
   if (o.max_in_flight_bytes < o.max_message_bytes)
     return must("max_in_flight_bytes", "at least max_message_bytes, or the largest message could never be served");
   if (o.max_queued < 1) return must("max_queued", "at least 1");
+  if (o.max_stall.count() < 1) return must("max_stall", "at least 1 ms");
   if (o.worker_threads < 0 || o.worker_threads > 1024) return must("worker_threads", "from 0 to 1024");
   if (o.lame_duck.count() < 0) return must("lame_duck", "no negative time");
   if (o.drain.count() < 0) return must("drain", "no negative time");

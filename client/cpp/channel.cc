@@ -38,11 +38,10 @@ bool wait_for(grpc::CompletionQueue& queue, grpc::ClientContext& context, const 
   bool ok = false;
   bool told = control.cancelled == nullptr;
   while (!told) {
+    told = control.cancelled->load(std::memory_order_relaxed);
+    if (told) context.TryCancel();
     const auto soon = std::chrono::system_clock::now() + kCancelPoll;
     if (queue.AsyncNext(&tag, &ok, soon) != grpc::CompletionQueue::TIMEOUT) return ok;
-    if (!control.cancelled->load(std::memory_order_relaxed)) continue;
-    context.TryCancel();
-    told = true;
   }
   queue.Next(&tag, &ok);
   return ok;
@@ -58,10 +57,10 @@ RemoteRuntime::Channel::Channel(const RemoteOptions& options)
 Status RemoteRuntime::Channel::check(const grpc::ByteBuffer& request, const CallControl& control) const {
   if (Status stop = control.check(); !stop.ok()) return stop;
   if (request.Length() <= max_message_bytes_) return {};
-  return {Reason::kResourceExhausted,
-          "a request of " + std::to_string(request.Length()) + " bytes is over the client's limit of " +
-              std::to_string(max_message_bytes_) + " bytes for one message; put large values once and name them by " +
-              "handle, or raise max_message_bytes on both ends"};
+  return {Reason::kResourceExhausted, "a request of " + std::to_string(request.Length()) +
+                                          " bytes is over the client's limit of " + std::to_string(max_message_bytes_) +
+                                          " bytes for one message; put large values once and name them by " +
+                                          "handle, or raise max_message_bytes on both ends"};
 }
 
 Result<grpc::ByteBuffer> RemoteRuntime::Channel::call(const char* method, const grpc::ByteBuffer& request,

@@ -22,7 +22,8 @@ ExecuteResult failed(std::string_view module, std::string_view function, const C
 
 // Whether an item needs a call of its own.
 bool stands_alone(const BatchItem& item) {
-  return item.options.on_event != nullptr || item.options.control.cancelled != nullptr || item.options.control.deadline != Clock::time_point::max();
+  return item.options.on_event != nullptr || item.options.control.cancelled != nullptr ||
+         item.options.control.deadline != Clock::time_point::max();
 }
 
 // Writes a changed argument to the tensor that was given for it, where that can be written to.

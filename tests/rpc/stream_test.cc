@@ -48,7 +48,9 @@ TEST(Stream, EndsWhenItsListenerCancels) {
   CallOptions options;
   options.control.cancelled = &cancelled;
   int seen = 0;
-  options.on_event = [&](const Value&) { cancelled = ++seen == 3; };
+  options.on_event = [&](const Value&) {
+    if (++seen == 3) cancelled = true;
+  };
   EXPECT_EQ(served.remote.execute("t", "tell", List{kEndless, 0}, options).error.reason(), Reason::kCancelled);
   served.wait_in_flight(0);
 }

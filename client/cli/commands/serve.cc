@@ -11,6 +11,7 @@ struct Flags {
   ServerOptions options;
   std::int64_t lame_duck_ms = options.lame_duck.count();
   std::int64_t drain_ms = options.drain.count();
+  std::int64_t max_stall_ms = options.max_stall.count();
 };
 
 // A flag and the variable of the same name: --max-in-flight, KRT_MAX_IN_FLIGHT.
@@ -24,6 +25,7 @@ CLI::Option* setting(CLI::App& command, const std::string& name, T& value, const
 int run(Program& program, Flags& flags) {
   flags.options.lame_duck = std::chrono::milliseconds(flags.lame_duck_ms);
   flags.options.drain = std::chrono::milliseconds(flags.drain_ms);
+  flags.options.max_stall = std::chrono::milliseconds(flags.max_stall_ms);
   if (const Status bad = check(flags.options); !bad.ok()) throw UsageError(bad.message());
   return serve(program.local(), flags.options);
 }
@@ -43,6 +45,7 @@ void add_serve(Program& program) {
   setting(c, "max-in-flight", o.max_in_flight, "Calls admitted and not yet answered");
   setting(c, "max-in-flight-bytes", o.max_in_flight_bytes, "Their bytes")->transform(bytes);
   setting(c, "max-queued", o.max_queued, "Calls that wait for a worker thread");
+  setting(c, "max-stall-ms", flags->max_stall_ms, "How long a stream waits for a client that does not read");
   setting(c, "worker-threads", o.worker_threads, "Calls that run at the same time; 0 is the machine's threads");
   setting(c, "lame-duck-ms", flags->lame_duck_ms, "On SIGTERM: time with health NOT_SERVING and calls still taken");
   setting(c, "drain-ms", flags->drain_ms, "Then: time that calls in flight may take");
