@@ -47,11 +47,12 @@ struct AttentionOptions {
   double softcap = 0;      // 0: none
 };
 
-// In units of 2^-24 * max |v|, for a row that sees n keys: a score carries d / 4 + 8 roundings of its terms, of which
-// the softmax makes twice that; a block carries kKeyBlock sums, each fold six roundings; a cap three of its own.
+// In units of 2^-24 * max |v|, for a row that sees n keys, scores that fit an f32. A score carries d / 4 + 7 roundings
+// of its terms (four lanes or more) and the cap 6 of its own; an exponential the roundings of its argument and 2; a
+// block as many sums as it has keys, a fold 6. All of it twice, for the weighted sum and for the sum of weights.
 constexpr double attention_bound(double n, double d, double s, double softcap = 0) {
   const double block = n < kKeyBlock ? n : kKeyBlock;
-  return 2 * (block + 6 * (n / kKeyBlock) + (d / 4 + 8) * s + 6 * softcap + 16);
+  return 2 * (block + 6 * (n / kKeyBlock) + (d / 4 + 12) * s + 6 * softcap + 16);
 }
 
 // New query rows of one sequence: q and out are [rows][q_heads][head_dim], row r at position pos + r. The cache holds

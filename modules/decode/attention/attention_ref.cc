@@ -160,9 +160,4 @@ const AttentionKernels& attention_reference() {
   return kKernels;
 }
 
-const std::vector<Variant<AttentionForm>>& attention_variants() {
-  static const auto list = simd_variants<AttentionForm>({}, attention_reference);
-  return list;
-}
-
 }  // namespace krt::decode

@@ -1,0 +1,168 @@
+// How rows of a KV cache are read and written in vectors. A reader gives the f32 lanes of tag d that begin at value i
+// of a row. Include inside a file compiled per target, after highway.h.
+
+#if defined(KRT_DECODE_CACHE_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef KRT_DECODE_CACHE_ROWS_INL_H
+#undef KRT_DECODE_CACHE_ROWS_INL_H
+#else
+#define KRT_DECODE_CACHE_ROWS_INL_H
+#endif
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "hwy/highway.h"
+#include "modules/decode/attention/kv_cache.h"
+#include "runtime/core/half.h"
+#include "runtime/simd/for_each-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace krt::decode::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::size_t kLanes = HWY_LANES(float);
+using simd::HWY_NAMESPACE::for_each;
+
+// SSE4 has no conversion of half precision, and Highway's own takes no infinity and no NaN for one.
+constexpr bool kHasF16 = HWY_TARGET != HWY_SSE4;
+
+template <class D>
+HWY_INLINE hn::Vec<D> promote_f16(D d, const std::uint16_t* from) {
+  if constexpr (kHasF16) {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<hwy::float16_t, D>(), reinterpret_cast<const hwy::float16_t*>(from)));
+  } else {
+    const hn::Rebind<std::uint32_t, D> du;
+    const auto bits = hn::PromoteTo(du, hn::LoadU(hn::Rebind<std::uint16_t, D>(), from));
+    const auto magnitude = hn::ShiftLeft<13>(hn::And(bits, hn::Set(du, 0x7FFF)));
+    // The exponent's bias is 112 less; f16's subnormals become normal in the product.
+    const auto value = hn::BitCast(du, hn::Mul(hn::BitCast(d, magnitude), hn::Set(d, 0x1p112F)));
+    const auto special = hn::Eq(hn::And(bits, hn::Set(du, 0x7C00)), hn::Set(du, 0x7C00));
+    const auto whole = hn::Or(value, hn::IfThenElseZero(special, hn::Set(du, 0x7F800000)));
+    return hn::BitCast(d, hn::Or(whole, hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000)))));
+  }
+}
+
+struct ReadF32 {
+  static constexpr CacheFormat kFormat = CacheFormat::kF32;
+  template <class D>
+  static HWY_INLINE hn::Vec<D> load(D d, const std::byte* row, std::size_t i) {
+    return hn::LoadU(d, reinterpret_cast<const float*>(row) + i);
+  }
+};
+
+struct ReadF16 {
+  static constexpr CacheFormat kFormat = CacheFormat::kF16;
+  template <class D>
+  static HWY_INLINE hn::Vec<D> load(D d, const std::byte* row, std::size_t i) {
+    return promote_f16(d, reinterpret_cast<const std::uint16_t*>(row) + i);
+  }
+};
+
+struct ReadBf16 {
+  static constexpr CacheFormat kFormat = CacheFormat::kBF16;
+  template <class D>
+  static HWY_INLINE hn::Vec<D> load(D d, const std::byte* row, std::size_t i) {
+    const hn::Rebind<std::uint32_t, D> du;
+    const auto half = hn::LoadU(hn::Rebind<std::uint16_t, D>(), reinterpret_cast<const std::uint16_t*>(row) + i);
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, half)));
+  }
+};
+
+constexpr std::size_t kQ8Values = 32, kQ8Bytes = 34;  // of a block: the scale in f16, then the integers
+
+struct ReadQ8_0 {
+  static constexpr CacheFormat kFormat = CacheFormat::kQ8_0;
+  template <class D>
+  static HWY_INLINE hn::Vec<D> load(D d, const std::byte* row, std::size_t i) {
+    const std::byte* block = row + i / kQ8Values * kQ8Bytes;
+    const float scale =
+        hn::GetLane(promote_f16(hn::CappedTag<float, 1>(), reinterpret_cast<const std::uint16_t*>(block)));
+    const auto* integers = reinterpret_cast<const std::int8_t*>(block + 2) + i % kQ8Values;
+    const auto wide = hn::PromoteTo(hn::Rebind<std::int32_t, D>(), hn::LoadU(hn::Rebind<std::int8_t, D>(), integers));
+    return hn::Mul(hn::ConvertTo(d, wide), hn::Set(d, scale));
+  }
+};
+
+// fn(reader) for a format.
+template <class Fn>
+HWY_INLINE void with_reader(CacheFormat format, const Fn& fn) {
+  switch (format) {
+    case CacheFormat::kF32: return fn(ReadF32());
+    case CacheFormat::kF16: return fn(ReadF16());
+    case CacheFormat::kBF16: return fn(ReadBf16());
+    case CacheFormat::kQ8_0: return fn(ReadQ8_0());
+  }
+}
+
+HWY_INLINE void store_f16(const float* x, std::size_t n, std::uint16_t* out) {
+  if constexpr (kHasF16) {
+    for_each(n, [&](auto d, std::size_t i) HWY_ATTR {
+      const hn::Rebind<hwy::float16_t, decltype(d)> half;
+      hn::StoreU(hn::DemoteTo(half, hn::LoadU(d, x + i)), half, reinterpret_cast<hwy::float16_t*>(out + i));
+    });
+  } else {
+    for (std::size_t i = 0; i < n; ++i) out[i] = to_f16(x[i]).bits;
+  }
+}
+
+// As to_bf16: to nearest even, a NaN made quiet.
+HWY_INLINE void store_bf16(const float* x, std::size_t n, std::uint16_t* out) {
+  for_each(n, [&](auto d, std::size_t i) HWY_ATTR {
+    const hn::Rebind<std::uint32_t, decltype(d)> du;
+    const hn::Rebind<std::uint16_t, decltype(d)> half;
+    const auto value = hn::LoadU(d, x + i);
+    const auto bits = hn::BitCast(du, value);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+    const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFF)));
+    const auto quiet = hn::Or(bits, hn::Set(du, 0x400000));
+    const auto nan = hn::RebindMask(du, hn::IsNaN(value));
+    hn::StoreU(hn::TruncateTo(half, hn::ShiftRight<16>(hn::IfThenElse(nan, quiet, rounded))), half, out + i);
+  });
+}
+
+// n <= 32 values; the others are 0.
+HWY_INLINE void store_q8_0(const float* x, std::size_t n, std::byte* block) {
+  const hn::ScalableTag<float> d;
+  HWY_ALIGN float values[kQ8Values] = {};
+  std::memcpy(values, x, n * sizeof *x);
+  auto largest = hn::Zero(d);
+  auto spoiled = hn::Zero(d);  // 0 * x is NaN where x is not finite
+  for (std::size_t i = 0; i < kQ8Values; i += kLanes) {
+    const auto v = hn::Load(d, values + i);
+    largest = hn::Max(largest, hn::Abs(v));
+    spoiled = hn::MulAdd(hn::Zero(d), v, spoiled);
+  }
+  const bool finite = hn::GetLane(hn::SumOfLanes(d, spoiled)) == 0;
+  const float scale = finite ? hn::GetLane(hn::MaxOfLanes(d, largest)) / 127 : std::numeric_limits<float>::quiet_NaN();
+  const F16 stored = to_f16(scale);
+  std::memcpy(block, &stored, sizeof stored);
+  const float inverse = finite && to_f32(stored) != 0 ? 1 / scale : 0;
+  auto* integers = reinterpret_cast<std::int8_t*>(block + 2);
+  if (inverse == 0) {
+    std::memset(integers, 0, kQ8Values);
+    return;
+  }
+  const hn::Rebind<std::int8_t, decltype(d)> bytes;
+  for (std::size_t i = 0; i < kQ8Values; i += kLanes)
+    hn::StoreU(hn::DemoteTo(bytes, hn::NearestInt(hn::Mul(hn::Load(d, values + i), hn::Set(d, inverse)))), bytes,
+               integers + i);
+}
+
+void store_row(CacheFormat format, const float* x, std::size_t n, std::byte* row) {
+  auto* halves = reinterpret_cast<std::uint16_t*>(row);
+  switch (format) {
+    case CacheFormat::kF32: std::memcpy(row, x, n * sizeof *x); break;
+    case CacheFormat::kF16: store_f16(x, n, halves); break;
+    case CacheFormat::kBF16: store_bf16(x, n, halves); break;
+    case CacheFormat::kQ8_0:
+      for (std::size_t i = 0; i < n; i += kQ8Values)
+        store_q8_0(x + i, n - i < kQ8Values ? n - i : kQ8Values, row + i / kQ8Values * kQ8Bytes);
+      break;
+  }
+}
+
+}  // namespace krt::decode::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target
