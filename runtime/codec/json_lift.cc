@@ -29,32 +29,14 @@ const BareToken* bare_token(std::string_view text) {
   return nullptr;
 }
 
-// The number token at [p, end): where it ends, or `p` itself where the JSON grammar sees none.
-const char* end_of_number(const char* const start, const char* const end, bool& integer) {
+// Where the whole part of the JSON number at `start` ends ("-12" of "-12.5e3"); `start` itself where there is none.
+const char* end_of_whole_part(const char* const start, const char* const end) {
   const char* p = start;
-  const auto digits = [&] {
-    const char* const first = p;
-    while (p != end && is_digit(*p)) ++p;
-    return p != first;
-  };
-  integer = true;
   if (p != end && *p == '-') ++p;
-  if (p != end && *p == '0')
-    ++p;
-  else if (!digits())
-    return start;
-  if (p != end && *p == '.') {
-    ++p;
-    integer = false;
-    if (!digits()) return start;
-  }
-  if (p != end && (*p == 'e' || *p == 'E')) {
-    ++p;
-    integer = false;
-    if (p != end && (*p == '+' || *p == '-')) ++p;
-    if (!digits()) return start;
-  }
-  return p;
+  if (p != end && *p == '0') return p + 1;
+  const char* const first = p;
+  while (p != end && is_digit(*p)) ++p;
+  return p != first ? p : start;
 }
 
 // Of a number that is neither 0 nor in the range of a double: is it too large (else it is too small)?
@@ -82,22 +64,23 @@ class Numbers {
     }
     doubles_.push_back(x);
   }
-  // False: no int64 or no double holds it.
-  bool add(std::string_view token, bool integer) {
-    const char* const end = token.data() + token.size();
-    if (integer) {
-      std::int64_t i = 0;
-      if (std::from_chars(token.data(), end, i).ec != std::errc()) return false;
-      all_integers_ ? integers_.push_back(i) : doubles_.push_back(static_cast<double>(i));
-      return true;
-    }
+  // False: no int64 holds it.
+  bool add_integer(std::string_view token) {
+    std::int64_t i = 0;
+    if (std::from_chars(token.data(), token.data() + token.size(), i).ec != std::errc()) return false;
+    all_integers_ ? integers_.push_back(i) : doubles_.push_back(static_cast<double>(i));
+    return true;
+  }
+  // Of the number at `start`: where it ends, or null where no double holds it.
+  const char* add_double(const char* const start, const char* const end) {
     double d = 0;
-    if (std::from_chars(token.data(), end, d).ec != std::errc()) {
-      if (is_too_large(token)) return false;
-      d = token.front() == '-' ? -0.0 : 0.0;
+    const auto [p, error] = std::from_chars(start, end, d);
+    if (error != std::errc()) {
+      if (is_too_large({start, p})) return nullptr;
+      d = *start == '-' ? -0.0 : 0.0;
     }
     add(d);
-    return true;
+    return p;
   }
   Value take() { return all_integers_ ? Value(std::move(integers_)) : Value(std::move(doubles_)); }
 
@@ -186,17 +169,22 @@ class Lifter {
     };
     for (;; ++p) {
       skip_space();
-      bool integer = false;
       const char* const first = p;
-      p = end_of_number(first, end, integer);
-      if (p != first) {
-        if (!numbers.add({first, p}, integer)) return too_large(first, integer);
-      } else if (const BareToken* token = bare_token({first, end})) {
+      const char* const whole = end_of_whole_part(first, end);
+      const bool integer = whole == end || (*whole != '.' && *whole != 'e' && *whole != 'E');
+      if (whole == first) {
+        const BareToken* token = bare_token({first, end});
+        if (token == nullptr) return {};
         numbers.add(token->value);
         p += token->spelling.size();
+      } else if (integer) {
+        p = numbers.add_integer({first, whole}) ? whole : nullptr;
       } else {
-        return {};
+        // from_chars takes "1." too; whatever else is no JSON ends before the next comma.
+        if (*whole == '.' && (whole + 1 == end || !is_digit(whole[1]))) return {};
+        p = numbers.add_double(first, end);
       }
+      if (p == nullptr) return too_large(first, integer);
       skip_space();
       if (p == end || (*p != ',' && *p != ']')) return {};
       if (*p == ']') break;

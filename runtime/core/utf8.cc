@@ -1,6 +1,19 @@
 #include "runtime/core/utf8.h"
 
+#include <cstdint>
+#include <cstring>
+
 namespace krt {
+namespace {
+
+// Most text is ASCII, and megabytes of JSON are checked: eight bytes at a time.
+bool eight_ascii(std::string_view text) {
+  std::uint64_t word = 0x80;
+  if (text.size() >= sizeof word) std::memcpy(&word, text.data(), sizeof word);
+  return (word & 0x8080808080808080U) == 0;
+}
+
+}  // namespace
 
 std::size_t utf8_sequence_length(std::string_view text) {
   if (text.empty()) return 0;
@@ -22,7 +35,7 @@ std::size_t utf8_sequence_length(std::string_view text) {
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t length = utf8_sequence_length(text);
+    const std::size_t length = eight_ascii(text) ? 8 : utf8_sequence_length(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }

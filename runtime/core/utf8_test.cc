@@ -58,5 +58,17 @@ TEST(Utf8, WholeTexts) {
   EXPECT_EQ(utf8_sequence_length("\xE2\x82"), 0U) << "cut short";
 }
 
+// The check takes eight bytes at a time where it can.
+TEST(Utf8, AtEveryPlaceOfATextOfEveryLength) {
+  for (std::size_t size = 1; size <= 24; ++size) {
+    const std::string ascii(size, '\x7F');
+    EXPECT_TRUE(is_utf8(ascii));
+    for (std::size_t at = 0; at < size; ++at) {
+      EXPECT_FALSE(is_utf8(std::string(ascii).replace(at, 1, "\x80"))) << at << " of " << size;
+      EXPECT_TRUE(is_utf8(std::string(ascii).replace(at, 1, "\xC3\xA9"))) << at << " of " << size;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace krt
