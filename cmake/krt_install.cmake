@@ -26,7 +26,7 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/runtime/version.h DESTINATION ${he
 if(KRT_SERVICES)
   set_target_properties(krt_client PROPERTIES EXPORT_NAME client)
   set_target_properties(krt_server PROPERTIES EXPORT_NAME server)
-  install(TARGETS krt_client krt_server krt_wire krt_proto EXPORT krt-remote)
+  install(TARGETS krt_client krt_remote krt_server krt_wire krt_proto EXPORT krt-remote)
   install(EXPORT krt-remote FILE krt-remote-targets.cmake NAMESPACE krt:: DESTINATION ${package})
   install(FILES client/cpp/remote_runtime.h client/cpp/mojo_runtime.h DESTINATION ${headers}/client/cpp)
   install(FILES server/server.h server/serve.h server/options.h DESTINATION ${headers}/server)

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "modules/builtin.h"
 #include "runtime/registry/module_builder.h"
 #include "runtime/testing/scalar_formulas.h"
 

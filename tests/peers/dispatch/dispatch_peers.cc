@@ -5,8 +5,12 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "modules/benches.h"
+#include "runtime/bench/bench.h"
 #include "tests/peers/dispatch/peer.h"
+
+namespace krt::bench {
+void bench_dispatch(Suite& suite);
+}
 
 namespace {
 
@@ -28,10 +32,9 @@ void compare(const char* path) {
     std::exit(1);
   }
   krt::bench::Suite suite;
-  krt::register_benches(suite);
+  krt::bench::bench_dispatch(suite);
   for (krt::bench::Case c : suite.cases()) {
     const bool resolved = c.name == "dispatch.four_scalars/resolved_once";
-    if (!c.name.starts_with("dispatch.four_scalars/")) continue;
     PeerCall* call = symbol(library, resolved ? "krt_peer_resolved" : "krt_peer_by_name");
     c.peer = path;
     c.peer_run = [call] { krt::bench::keep(call(kCalls)); };
