@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # algenta_client.sh PYTHON: the public Python client against krt-worker.
-[[ -x $1 ]] || { echo 'skipped: the public client is not installed (scripts/peers)'; exit 77; }
+source "$(dirname "$0")/common.sh"
+[[ -x $1 ]] || skip 'the public client is not installed (scripts/peers)'
 ALGENTA_NATIVE_WORKER=$(command -v krt-worker) ALGENTA_RUNTIME_FALLBACK_MODE=allow \
-  exec "$1" "$(dirname "$0")/algenta_client.py"
+  "$1" "$(dirname "$0")/algenta_client.py"

@@ -5,6 +5,12 @@ server=''
 trap '[[ -z $server ]] || kill "$server" 2>/dev/null; rm -rf "$dir"' EXIT
 failures=0
 
+# Ends the test as skipped; where KRT_CI=1 promises that all clients are there, as failed.
+skip() {
+  echo "skipped: $1"
+  [[ ${KRT_CI-} != 1 ]] || exit 1
+  exit 77
+}
 # check WHAT WANT GOT
 check() {
   [[ $3 == "$2" ]] && return

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # grpcurl, through reflection: no proto is given to it.
 source "$(dirname "$0")/common.sh"
-command -v grpcurl >/dev/null || { echo 'skipped: grpcurl is not installed (scripts/peers)'; exit 77; }
+command -v grpcurl >/dev/null || skip 'grpcurl is not installed (scripts/peers)'
 
 start_server
 call() { grpcurl -plaintext ${2+-d "$2"} "$address" "$1" 2>&1 | tr -d ' \n'; }
