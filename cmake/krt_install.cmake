@@ -1,7 +1,7 @@
 # cmake --install: the program with its completions and manual page, the libraries, their headers, the protos, a CMake
 # package and a pkg-config file.
 #
-#   find_package(krt REQUIRED)                      krt::krt: the runtime of this process and all kernels; needs TBB
+#   find_package(krt REQUIRED)                      krt::krt: the runtime of this process and all kernels; needs TBB, utf8proc
 #   find_package(krt REQUIRED COMPONENTS remote)    also krt::client and krt::server; needs gRPC and spdlog
 #
 # Included last: every target is known.
@@ -39,6 +39,10 @@ install(FILES ${PROJECT_BINARY_DIR}/krt-config.cmake ${PROJECT_BINARY_DIR}/krt-c
   DESTINATION ${package})
 # Relative to the file itself: cmake --install --prefix may put it anywhere.
 file(RELATIVE_PATH up /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
+set(pc_utf8proc "")
+if(KRT_UTF8PROC)
+  set(pc_utf8proc " libutf8proc")
+endif()
 configure_file(cmake/krt.pc.in ${PROJECT_BINARY_DIR}/krt.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/krt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

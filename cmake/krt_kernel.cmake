@@ -1,15 +1,17 @@
-# krt_kernel([TEST_LIBS lib...])
+# krt_kernel([TEST_LIBS lib...] [EXCLUDE source...])
 #
 # All that CMake needs to know about one kernel folder, modules/<family>/<kernel>: its CMakeLists.txt is this one
 # line. Sources are found by name: *_test.cc is a test, *_bench.cc benchmarks, every other *.cc belongs to the
-# library. The folder defines `void krt::<family>::register_<kernel>(Registry&)` and, where it has benchmarks,
+# library, but for those of EXCLUDE. The folder defines `void krt::<family>::register_<kernel>(Registry&)` and, where it has benchmarks,
 # `void krt::<family>::bench_<kernel>(bench::Suite&)`.
 function(krt_kernel)
-  cmake_parse_arguments(K "" "" "TEST_LIBS" ${ARGN})
+  cmake_parse_arguments(K "" "" "TEST_LIBS;EXCLUDE" ${ARGN})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME kernel)
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR PARENT_PATH parent)
   cmake_path(GET parent FILENAME family)
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  list(TRANSFORM K_EXCLUDE PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(REMOVE_ITEM sources ${K_EXCLUDE})
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM stem)
     if(stem MATCHES "_test$")

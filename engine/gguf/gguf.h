@@ -67,6 +67,7 @@ class Gguf {
   // `name` stands in front of every refusal: "<name>: tensor 'x' ...".
   static Result<Gguf> parse(std::span<const std::uint8_t> file, const std::string& name);
 
+  [[nodiscard]] const std::string& name() const { return name_; }  // as given to parse()
   [[nodiscard]] std::uint32_t version() const { return version_; }
   [[nodiscard]] std::uint64_t alignment() const { return alignment_; }
   [[nodiscard]] const std::vector<MetaValue>& metadata() const { return metadata_; }

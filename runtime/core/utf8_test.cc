@@ -70,5 +70,47 @@ TEST(Utf8, AtEveryPlaceOfATextOfEveryLength) {
   }
 }
 
+// The examples of the Unicode standard, tables 3-8 to 3-11.
+TEST(Utf8, OneReplacementForEachMaximalPart) {
+  const std::string r = "\xEF\xBF\xBD";
+  const auto times = [&](int n) {
+    std::string out;
+    for (int i = 0; i < n; ++i) out += r;
+    return out;
+  };
+  EXPECT_EQ(utf8_repaired("\xC0\xAF\xE0\x80\xBF\xF0\x81\x82"
+                          "A"),
+            times(8) + "A")
+      << "overlong";
+  EXPECT_EQ(utf8_repaired("\xED\xA0\x80\xED\xBF\xBF\xED\xAF"
+                          "A"),
+            times(8) + "A")
+      << "surrogates";
+  EXPECT_EQ(utf8_repaired("\xF4\x91\x92\x93\xFF"
+                          "A\x80\xBF"
+                          "B"),
+            times(5) + "A" + times(2) + "B");
+  EXPECT_EQ(utf8_repaired("\xE1\x80\xE2\xF0\x91\x92\xF1\xBF"
+                          "A"),
+            times(4) + "A")
+      << "truncated";
+  EXPECT_EQ(utf8_repaired(""), "");
+  EXPECT_EQ(utf8_repaired("\xF0\x9F\x98\x80 \xC3\xA9"), "\xF0\x9F\x98\x80 \xC3\xA9");
+}
+
+// Every cut of a text: the whole part is the characters before the cut, and what is cut off is never more than three
+// bytes.
+TEST(Utf8, ACharacterThatIsCutIsHeldBack) {
+  const std::string text = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z";
+  std::size_t whole = 0;
+  for (std::size_t n = 0; n <= text.size(); ++n) {
+    if (is_utf8(text.substr(0, n))) whole = n;
+    EXPECT_EQ(utf8_whole_length(text.substr(0, n)), whole) << n;
+  }
+  EXPECT_EQ(utf8_whole_length("a\x80\x80"), 3U) << "no byte can mend these";
+  EXPECT_EQ(utf8_whole_length("a\xED\xA0"), 3U) << "a surrogate";
+  EXPECT_EQ(utf8_whole_length("\xF0\x9F"), 0U);
+}
+
 }  // namespace
 }  // namespace krt
