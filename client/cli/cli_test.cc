@@ -1,13 +1,19 @@
 // The program in this process: what it prints and what it answers to the shell. tests/e2e runs it as a process.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <iterator>
 
 #include "client/cli/program.h"
 #include "client/cli/text.h"
+#include "engine/gguf/writer.h"
+#include "engine/tokenizer/unicode.h"
 #include "modules/builtin.h"
 #include "runtime/codec/json.h"
+#include "runtime/testing/fixture.h"
 #include "runtime/testing/temp_dir.h"
 #include "server/server.h"
 
@@ -210,6 +216,84 @@ TEST(Cli, RemotePrintsWhatLocalPrints) {
   EXPECT_TRUE(gone.err.starts_with("krt: compute_runtime_unavailable: ")) << gone.err;
   EXPECT_EQ(run({"modules", "--remote", address}).exit, kUnreachable);
   EXPECT_EQ(run({"execute", "m", "f", "--remote", address}).exit, kUnreachable);
+}
+
+// Runs with `text` as standard input.
+Ran run_with_input(const std::string& text, std::vector<std::string> arguments) {
+  const testing::TempDir dir;
+  std::ofstream(dir.file("input"), std::ios::binary) << text;
+  const int saved = ::dup(STDIN_FILENO), input = ::open(dir.file("input").c_str(), O_RDONLY);
+  ::dup2(input, STDIN_FILENO);
+  const Ran ran = run(std::move(arguments));
+  ::dup2(saved, STDIN_FILENO);
+  ::close(input);
+  ::close(saved);
+  return ran;
+}
+
+TEST(Cli, TokenizeReadsStandardInput) {
+  if (!engine::unicode_ready().ok()) GTEST_SKIP() << engine::unicode_ready().message();
+  const testing::TempDir dir;
+  const std::string model = dir.file("model.gguf");
+  std::ofstream(model, std::ios::binary) << testing::fixture_bytes("tokenizer_bpe.gguf");
+  const Ran ids = run_with_input("a\xFF<|im_end|>", {"tokenize", "-m", model, "--ids", "--parse-special"});
+  EXPECT_EQ(ids.exit, kDone) << ids.err;
+  EXPECT_TRUE(ids.out.ends_with(",1502\n")) << ids.out;
+  const Ran table = run_with_input("a\x1b<|im_end|>", {"tokenize", "-m", model, "--parse-special"});
+  EXPECT_NE(table.out.find("\"\\u001b\"\n"), std::string::npos) << table.out;
+  EXPECT_TRUE(table.out.ends_with("1502  \"<|im_end|>\"\n")) << table.out;
+  const Value both = json(run_with_input("a", {"tokenize", "-m", model, "--format", "json"}).out);
+  EXPECT_TRUE(identical(both["pieces"], List{Value("a")}));
+  const Ran text = run_with_input("<|im_end|>", {"tokenize", "-m", model, "--ids"});
+  EXPECT_EQ(text.out.find("1502"), std::string::npos) << text.out;
+  EXPECT_EQ(run_with_input("a", {"tokenize", "-m", dir.file("missing")}).exit, kFailed);
+  EXPECT_EQ(run({"tokenize"}).exit, kUsage);
+}
+
+TEST(Cli, GgufShowsAndReadsAModelFile) {
+  const testing::TempDir dir;
+  const std::string model = dir.file("model.gguf");
+  engine::GgufWriter w;
+  w.add("general.name", std::string_view("a\x1b[2J\xFF"));
+  w.add("list", std::vector<float>{1, 2.5F});
+  const std::vector<std::int64_t> dims{2, 1};
+  const std::vector<std::uint8_t> halves{0, 0x3C, 0, 0xC0};  // 1 and -2
+  w.tensor("t", 1, dims, halves);
+  std::vector<std::uint8_t> file = w.finish();
+  const auto write = [&] {
+    std::ofstream(model, std::ios::binary).write(reinterpret_cast<const char*>(file.data()), std::ssize(file));
+  };
+  write();
+  const Ran table = run({"gguf", model});
+  EXPECT_EQ(table.exit, kDone) << table.err;
+  EXPECT_EQ(table.out,
+            "version  3\nshards   1\nkeys     2\ntensors  1\n\nKeys\n  general.name  'a\\x1b[2J\\xff'\n"
+            "  list          [1.0,2.5]\n\nTensors\n  t  F16  1 x 2  4 bytes\n");
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--json"}, {"--format", "json"}}) {
+    std::vector<std::string> arguments{"gguf", model};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Value r = json(run(arguments).out);
+    EXPECT_TRUE(identical(r["tensors"].get_if<List>()->front()["name"], "t"));
+    EXPECT_TRUE(identical(r["metadata"]["general.name"], "a\x1b[2J\uFFFD"));
+  }
+  const std::string_view floats("\0\0\x80\x3F\0\0\0\xC0", 8);
+  EXPECT_EQ(run({"gguf", "read", model, "t", "--format", "f32"}).out, floats);
+  const Ran to_file = run({"gguf", "read", model, "t", "-o", dir.file("out")});
+  EXPECT_EQ(to_file.out + to_file.err, "");
+  std::ifstream in(dir.file("out"), std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), floats);
+  EXPECT_EQ(run({"gguf", "read", model, "u"}).err,
+            "krt: invalid_arguments: argument 'tensor': the file has no tensor 'u'\n");
+  EXPECT_EQ(run({"gguf"}).exit, kUsage);
+  EXPECT_EQ(run({"gguf", "read", model, "t", "--format", "f16"}).exit, kUsage);
+
+  file.resize(file.size() - 30);  // the tensor's data is gone
+  write();
+  const Ran refused = run({"gguf", model});
+  EXPECT_EQ(refused.exit, kFailed);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+  EXPECT_NE(refused.err.find("tensor 't' lies outside the file"), std::string::npos) << refused.err;
 }
 
 TEST(Text, LongListsAreCutAndColumnsAligned) {
