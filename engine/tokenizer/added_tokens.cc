@@ -25,15 +25,14 @@ void AddedTokens::insert(std::string_view text, TokenId id, bool special) {
   if (nodes_[node].id == kNoToken) nodes_[node] = {id, special};
 }
 
-AddedTokens::Found AddedTokens::longest_at(std::string_view text, std::size_t at, bool special) const {
+AddedTokens::Found AddedTokens::longest_at(std::string_view text, std::size_t at) const {
   Found found;
   std::uint32_t node = 0;
   for (std::size_t i = at; i < text.size(); ++i) {
     const auto child = children_.find(std::uint64_t{node} << 8U | static_cast<unsigned char>(text[i]));
     if (child == children_.end()) break;
     node = child->second;
-    const Node& n = nodes_[node];
-    if (n.id != kNoToken && (special || !n.special)) found = {at, i + 1 - at, n.id};
+    if (nodes_[node].id != kNoToken) found = {at, i + 1 - at, nodes_[node].id, nodes_[node].special};
   }
   return found;
 }
@@ -41,9 +40,12 @@ AddedTokens::Found AddedTokens::longest_at(std::string_view text, std::size_t at
 AddedTokens::Found AddedTokens::find(std::string_view text, std::size_t from, bool special) const {
   for (std::size_t at = from; at < text.size(); ++at) {
     if (!begins_[static_cast<unsigned char>(text[at])]) continue;
-    if (const Found found = longest_at(text, at, special); found.id != kNoToken) return found;
+    const Found found = longest_at(text, at);
+    if (found.id == kNoToken) continue;
+    if (special || !found.special) return found;
+    at += found.length - 1;
   }
-  return {text.size(), 0, kNoToken};
+  return {text.size(), 0};
 }
 
 }  // namespace krt::engine

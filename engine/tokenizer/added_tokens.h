@@ -22,9 +22,10 @@ class AddedTokens {
   struct Found {
     std::size_t begin = 0, length = 0;
     TokenId id = kNoToken;
+    bool special = false;
   };
   // The first one in `text`, which is well-formed, at or after byte `from`; id kNoToken: none. `special`: control and
-  // unknown ones too.
+  // unknown ones too; else what one of those covers stays text, whatever shorter token begins there.
   [[nodiscard]] Found find(std::string_view text, std::size_t from, bool special) const;
 
  private:
@@ -33,7 +34,7 @@ class AddedTokens {
     bool special = false;
   };
   void insert(std::string_view text, TokenId id, bool special);
-  [[nodiscard]] Found longest_at(std::string_view text, std::size_t at, bool special) const;
+  [[nodiscard]] Found longest_at(std::string_view text, std::size_t at) const;
 
   std::vector<Node> nodes_;
   std::unordered_map<std::uint64_t, std::uint32_t> children_;  // node * 256 + byte -> node

@@ -51,7 +51,8 @@ Result<std::string> Tokenizer::decode(std::span<const TokenId> ids, DecodeOption
   std::string out;
   for (const TokenId id : ids) {
     if (!contains(id))
-      return invalid("token " + std::to_string(id) + " is outside the vocabulary of " + std::to_string(size()));
+      return invalid("token " + std::to_string(id) + " is outside the vocabulary of " + std::to_string(size()) +
+                     " tokens");
     out += decoder.push(id);
   }
   return out + decoder.finish();

@@ -49,7 +49,7 @@ Result<std::string> detokenize(Context& context, Handle model, std::span<const s
   for (const std::int64_t id : ids) {
     if (!(*tokenizer)->contains(id))
       return invalid("argument 'ids': token " + std::to_string(id) + " is outside the vocabulary of " +
-                     std::to_string((*tokenizer)->size()));
+                     std::to_string((*tokenizer)->size()) + " tokens");
     narrow.push_back(static_cast<TokenId>(id));
   }
   return (*tokenizer)->decode(narrow, {.special = special});

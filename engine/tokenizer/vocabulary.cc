@@ -251,7 +251,12 @@ std::string spaces_restored(std::string_view text) {
 
 std::string spaces_escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) c == ' ' ? out += kBlank : out += c;
+  for (const char c : text) {
+    if (c == ' ')
+      out += kBlank;
+    else
+      out += c;
+  }
   return out;
 }
 

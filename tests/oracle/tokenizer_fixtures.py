@@ -93,6 +93,7 @@ def train_spm(texts):
     trainer = trainers.BpeTrainer(vocab_size=1200, limit_alphabet=300, show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
     learned = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)
+    learned = [t for t in learned if t not in USER_DEFINED]
     merged = [t for t in learned if len(t) > 1]
     single = [t for t in learned if len(t) == 1]
     first = ["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)]
