@@ -73,14 +73,22 @@ constexpr std::size_t kQ8Values = 32, kQ8Bytes = 34;  // of a block: the scale i
 
 struct ReadQ8_0 {
   static constexpr CacheFormat kFormat = CacheFormat::kQ8_0;
-  template <class D>
-  static HWY_INLINE hn::Vec<D> load(D d, const std::byte* row, std::size_t i) {
-    const std::byte* block = row + i / kQ8Values * kQ8Bytes;
-    const float scale =
-        hn::GetLane(promote_f16(hn::CappedTag<float, 1>(), reinterpret_cast<const std::uint16_t*>(block)));
-    const auto* integers = reinterpret_cast<const std::int8_t*>(block + 2) + i % kQ8Values;
-    const auto wide = hn::PromoteTo(hn::Rebind<std::int32_t, D>(), hn::LoadU(hn::Rebind<std::int8_t, D>(), integers));
-    return hn::Mul(hn::ConvertTo(d, wide), hn::Set(d, scale));
+  // A whole row at once, so that a block's scale is read once; the row's own zeros fill it up to `width`.
+  static HWY_INLINE void widen(const std::byte* row, std::size_t width, float* out) {
+    const hn::ScalableTag<float> d;
+    const hn::Rebind<std::int32_t, decltype(d)> di;
+    const hn::Rebind<std::int8_t, decltype(d)> bytes;
+    for (std::size_t begin = 0; begin < width; begin += kQ8Values, row += kQ8Bytes) {
+      F16 stored;
+      std::memcpy(&stored, row, sizeof stored);
+      const auto scale = hn::Set(d, to_f32(stored));
+      const auto* integers = reinterpret_cast<const std::int8_t*>(row + 2);
+      const std::size_t n = width - begin < kQ8Values ? width - begin : kQ8Values;
+      for (std::size_t i = 0; i < n; i += kLanes) {
+        const auto wide = hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(bytes, integers + i)));
+        hn::StoreU(hn::Mul(wide, scale), d, out + begin + i);
+      }
+    }
   }
 };
 
