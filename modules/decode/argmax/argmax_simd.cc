@@ -45,6 +45,16 @@ HWY_INLINE BlockMax block_max(const float* x, std::size_t n) {
   return {hn::GetLane(hn::MaxOfLanes(d, max)), !hn::AllFalse(d, nan)};
 }
 
+// The first index of `value`, which is among n values; n is a multiple of a vector.
+HWY_INLINE std::size_t first_of(const float* x, std::size_t n, float value) {
+  const hn::ScalableTag<float> d;
+  for (std::size_t i = 0; i < n; i += hn::Lanes(d)) {
+    const auto found = hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, x + i), hn::Set(d, value)));
+    if (found >= 0) return i + static_cast<std::size_t>(found);
+  }
+  return 0;
+}
+
 std::size_t argmax(const float* x, std::size_t n) {
   const std::size_t step = 4 * hn::Lanes(hn::ScalableTag<float>());
   if (n < step) return argmax_reference(x, n);
@@ -59,7 +69,7 @@ std::size_t argmax(const float* x, std::size_t n) {
       best = block.max;
       best_block = i;
     }
-    if (i == n - size) return best_block + argmax_reference(x + best_block, size);
+    if (i == n - size) return best_block + first_of(x + best_block, size, best);
   }
 }
 
