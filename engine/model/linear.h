@@ -23,9 +23,7 @@ class Linear {
   [[nodiscard]] std::size_t rows() const { return rows_; }  // outputs
   [[nodiscard]] std::size_t cols() const { return cols_; }  // inputs
   // Outputs [r.begin, r.end) of n columns: y[j * rows() + r].
-  void run(Range r, const float* x, std::size_t n, float* y) const {
-    kernel_(data_ + r.begin * row_bytes_, r.end - r.begin, cols_, x, n, y + r.begin, rows_);
-  }
+  void run(Range r, const float* x, std::size_t n, float* y) const;
 
  private:
   const std::uint8_t* data_ = nullptr;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """model_compare.py MODEL.gguf [--forms reference,f32,f16] [--prompts N] [--tokens N] [--program PATH]
 
-Compares the loops of engine/model with a float64 walk in numpy (model_walk.py) on a real model. The walk continues 12
-prompts greedily by 48 tokens; every form reads the same tokens (teacher forcing) and must choose as the walk does after
-each, except where the walk's two largest logits are closer than the form's limit. Printed for each form: how many of
+Compares the loops of engine/model with a float64 walk in numpy (model_walk.py) on a real model. The first form continues
+12 prompts greedily by 48 tokens; the walk and every other form read the same tokens (teacher forcing), and each form must
+choose as the walk does after each, except where the walk's two largest logits are closer than the form's limit. Printed for each form: how many of
 the tokens agree, the gaps where they do not, and the largest error of a logit, absolute and as a share of the largest
 logit of its row. Exit status 1 where a form is out of its limits.
 
@@ -61,12 +61,13 @@ class Form:
         self.tokens = self.agree = 0
         self.gaps, self.absolute, self.relative = [], 0.0, 0.0
 
-    def compare(self, ids, want):
-        line = f"{len(want)} {' '.join(map(str, ids))}\n"
-        self.process.stdin.write(line.encode())
+    def ask(self, verb, rows, ids):
+        """"write": the logits of `rows` tokens that go on from ids; "read": those after the last `rows` ids."""
+        self.process.stdin.write(f"{verb} {rows} {' '.join(map(str, ids))}\n".encode())
         self.process.stdin.flush()
-        size = want.size * 8
-        got = np.frombuffer(self.process.stdout.read(size), np.float64).reshape(want.shape)
+        return np.frombuffer(self.process.stdout.read(rows * self.vocab * 8), np.float64).reshape(rows, self.vocab)
+
+    def compare(self, got, want):
         for mine, exact in zip(got, want):
             error = np.abs(mine - exact).max()
             self.absolute = max(self.absolute, error)
@@ -100,13 +101,11 @@ def main():
     walk = Walk(options.model)
     forms = [Form(options.program, options.model, name, walk.vocab) for name in options.forms.split(",")]
     for prompt in prompts:
-        walk.start()
-        ids, rows = list(prompt), [walk.read(prompt)]
-        while len(rows) < options.tokens:
-            ids.append(int(rows[-1].argmax()))
-            rows.append(walk.read(ids[-1:]))
+        first = forms[0].ask("write", options.tokens, prompt)
+        ids = list(prompt) + [int(row.argmax()) for row in first[:-1]]
+        want = walk.read(ids, options.tokens)
         for form in forms:
-            form.compare(ids, np.stack(rows))
+            form.compare(first if form is forms[0] else form.ask("read", options.tokens, ids), want)
         print(f"{len(prompt)} tokens, then {ids[len(prompt):][:8]} ...", flush=True)
     return 0 if all([form.report() for form in forms]) else 1
 

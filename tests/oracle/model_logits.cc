@@ -1,12 +1,13 @@
 // model_logits MODEL FORM [THREADS]: logits for model_compare.py. FORM: reference, or the format of the fast loop's
-// cache. Standard input has a line for each text, "LAST ID ID ...": its token ids, and after how many of the last ones
-// logits are wanted. Standard output: those rows, f64 little-endian.
+// cache. Standard input has a line for each text, "read N ID ID ..." for the logits after each of its last N ids, or
+// "write N ID ID ..." for those that N tokens are chosen by, each the largest, to go on from it. Standard output: those
+// rows, f64 little-endian.
 
 #include <cstdio>
 #include <iostream>
 #include <sstream>
 
-#include "engine/model/model.h"
+#include "engine/model/generation.h"
 #include "modules/builtin.h"
 
 namespace {
@@ -26,23 +27,38 @@ void write(const Tensor& logits) {
   std::fwrite(row.data(), sizeof(double), row.size(), stdout);
 }
 
-Status answer(Context& context, const Model& model, const SequenceOptions& options, const std::string& line) {
-  std::istringstream numbers(line);
-  std::int64_t last = 0;
-  numbers >> last;
+struct Request {
+  bool write;
+  std::size_t rows;
   std::vector<std::int64_t> ids;
-  for (std::int64_t id = 0; numbers >> id;) ids.push_back(id);
-  if (last < 1 || last > std::ssize(ids)) return invalid("no line of LAST ID ID ...: " + quoted(line));
+};
+
+Result<Request> parse(const std::string& line) {
+  std::istringstream in(line);
+  std::string verb;
+  std::int64_t rows = 0;
+  in >> verb >> rows;
+  Request out{verb == "write", static_cast<std::size_t>(rows), {}};
+  for (std::int64_t id = 0; in >> id;) out.ids.push_back(id);
+  if (rows < 1 || out.ids.empty() || (!out.write && (verb != "read" || rows > std::ssize(out.ids))))
+    return invalid("no line of (read|write) N ID ID ...: " + quoted(line));
+  return out;
+}
+
+Status answer(Context& context, const Model& model, const SequenceOptions& options, const std::string& line) {
+  Result<Request> request = parse(line);
+  if (!request.ok()) return request.status();
   auto sequence = model.start(context, options);
   if (!sequence.ok()) return sequence.status();
-  const std::size_t prompt = ids.size() - static_cast<std::size_t>(last) + 1;
-  std::span<const std::int64_t> piece = std::span(ids).first(prompt), rest = std::span(ids).subspan(prompt);
-  while (true) {
+  std::vector<std::int64_t>& ids = request->ids;
+  std::size_t end = request->write ? ids.size() : ids.size() - request->rows + 1;
+  std::span<const std::int64_t> piece = std::span(ids).first(end);
+  for (std::size_t row = 0; row < request->rows; ++row) {
     if (Status failed = (*sequence)->read(context, piece); !failed.ok()) return failed;
-    write((*sequence)->logits());
-    if (rest.empty()) break;
-    piece = rest.first(1);
-    rest = rest.subspan(1);
+    const Tensor logits = (*sequence)->logits();
+    write(logits);
+    if (request->write) ids.push_back(top_two(logits).id);
+    if (row + 1 < request->rows) piece = std::span(ids).subspan(end++, 1);
   }
   std::fflush(stdout);
   return {};

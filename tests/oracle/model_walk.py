@@ -29,7 +29,7 @@ def gelu_tanh(x):
 
 
 class Walk:
-    """One text at a time: read() returns the logits after the ids that it is given."""
+    """read() returns the logits after the last `rows` ids of a text."""
 
     def __init__(self, path):
         reader = gguf.GGUFReader(path)
@@ -52,11 +52,6 @@ class Walk:
             values = gguf.quants.dequantize(t.data, t.tensor_type).astype(np.float64)
             self.w[t.name] = values.reshape([int(n) for n in reversed(t.shape)])
         self.vocab = self.w["token_embd.weight"].shape[0]
-        self.start()
-
-    def start(self):
-        self.keys = [np.zeros((0, self.kv_heads, self.dim)) for _ in range(self.layers)]
-        self.values = [np.zeros((0, self.kv_heads, self.dim)) for _ in range(self.layers)]
 
     def norm(self, x, name):
         if name not in self.w:
@@ -88,17 +83,15 @@ class Walk:
 
         q = self.rotate(self.norm(heads("q", self.heads), blk + "attn_q_norm.weight"), positions, layer)
         k = self.rotate(self.norm(heads("k", self.kv_heads), blk + "attn_k_norm.weight"), positions, layer)
-        self.keys[layer] = np.concatenate([self.keys[layer], k])
-        self.values[layer] = np.concatenate([self.values[layer], heads("v", self.kv_heads)])
-        at = np.arange(len(self.keys[layer]))
-        hidden = at[None, :] > positions[:, None]
+        v = heads("v", self.kv_heads)
+        hidden = positions[None, :] > positions[:, None]
         if self.local(layer):
-            hidden |= at[None, :] <= positions[:, None] - self.window
+            hidden |= positions[None, :] <= positions[:, None] - self.window
         out = np.empty_like(q)
         for head in range(self.heads):
             kv = head // (self.heads // self.kv_heads)
-            scores = q[:, head] @ self.keys[layer][:, kv].T / math.sqrt(self.dim)
-            out[:, head] = softmax(np.where(hidden, -np.inf, scores)) @ self.values[layer][:, kv]
+            scores = q[:, head] @ k[:, kv].T / math.sqrt(self.dim)
+            out[:, head] = softmax(np.where(hidden, -np.inf, scores)) @ v[:, kv]
         return out.reshape(len(h), -1) @ self.w[blk + "attn_output.weight"].T
 
     def feed_forward(self, h, layer):
@@ -107,8 +100,8 @@ class Walk:
         gate, up = h @ self.w[blk + "ffn_gate.weight"].T, h @ self.w[blk + "ffn_up.weight"].T
         return (act(gate) * up) @ self.w[blk + "ffn_down.weight"].T
 
-    def read(self, ids):
-        positions = np.arange(len(self.keys[0]), len(self.keys[0]) + len(ids)).astype(np.float64)
+    def read(self, ids, rows):
+        positions = np.arange(len(ids)).astype(np.float64)
         x = self.w["token_embd.weight"][ids]
         if self.arch == "gemma3":
             x = x * math.sqrt(self.width)
@@ -118,5 +111,5 @@ class Walk:
             x = x + self.norm(h, blk + "post_attention_norm.weight")
             h = self.feed_forward(self.norm(x, blk + "ffn_norm.weight"), layer)
             x = x + self.norm(h, blk + "post_ffw_norm.weight")
-        last = self.norm(x[-1], "output_norm.weight")
-        return self.w.get("output.weight", self.w["token_embd.weight"]) @ last
+        last = self.norm(x[-rows:], "output_norm.weight")
+        return last @ self.w.get("output.weight", self.w["token_embd.weight"]).T
