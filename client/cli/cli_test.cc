@@ -296,6 +296,46 @@ TEST(Cli, GgufShowsAndReadsAModelFile) {
   EXPECT_NE(refused.err.find("tensor 't' lies outside the file"), std::string::npos) << refused.err;
 }
 
+TEST(Cli, GenerateWritesIdsGapsAndTimings) {
+  const testing::TempDir folder;
+  const std::string model = folder.file("model.gguf");
+  std::ofstream(model, std::ios::binary) << testing::fixture_bytes("model/llama_gqa.gguf");
+  const std::vector<std::string> base{"generate", "-m", model, "--prompt-ids", "3,14,15", "-n", "5"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), base.begin(), base.end());
+    return run(more);
+  };
+  const Ran ids = with({"--ids"});
+  EXPECT_EQ(ids.exit, kDone) << ids.err;
+  EXPECT_EQ(std::count(ids.out.begin(), ids.out.end(), ','), 4) << ids.out;
+  EXPECT_NE(ids.err.find("(llama, 2 layers)"), std::string::npos) << ids.err;
+  EXPECT_NE(ids.err.find("; decode 5 tokens, "), std::string::npos) << ids.err;
+  EXPECT_NE(ids.err.find(" MiB\n"), std::string::npos) << ids.err;
+  // The reference chooses the same tokens; with gaps they are a line each.
+  EXPECT_EQ(with({"--ids", "--reference"}).out, ids.out);
+  const Ran gaps = with({"--top2", "--chunk", "2", "--cache", "f32"});
+  EXPECT_EQ(std::count(gaps.out.begin(), gaps.out.end(), '\n'), 5) << gaps.out;
+  EXPECT_TRUE(gaps.out.starts_with(ids.out.substr(0, ids.out.find(',')) + " ")) << gaps.out;
+  const Value r = json(with({"--format", "json"}).out);
+  EXPECT_TRUE(identical(r["finish"], "length"));
+  EXPECT_TRUE(identical(r["prompt_ids"], std::vector<std::int64_t>{3, 14, 15}));
+  EXPECT_EQ(r["ids"].get_if<Tensor>()->elements(), 5);
+}
+
+TEST(Cli, GenerateSaysWhatIsWrong) {
+  EXPECT_EQ(run({"generate", "-m", "/nowhere.gguf", "-p", "a"}).exit, kFailed);
+  EXPECT_EQ(run({"generate", "-m", "/nowhere.gguf"}).exit, kUsage);
+  EXPECT_EQ(run({"generate", "-p", "a"}).exit, kUsage);
+  const testing::TempDir folder;
+  const std::string model = folder.file("model.gguf");
+  std::ofstream(model, std::ios::binary) << testing::fixture_bytes("model/llama_gqa.gguf");
+  const Ran text = run({"generate", "-m", model, "-p", "a"});
+  EXPECT_EQ(text.exit, kFailed);
+  EXPECT_NE(text.err.find("krt: invalid_arguments: the model file has no tokenizer"), std::string::npos) << text.err;
+  EXPECT_EQ(run({"generate", "-m", model, "--prompt-ids", "1,x"}).exit, kUsage);
+  EXPECT_EQ(run({"generate", "-m", model, "--prompt-ids", "48"}).exit, kFailed);
+}
+
 TEST(Text, LongListsAreCutAndColumnsAligned) {
   EXPECT_EQ(preview(std::vector<double>(8, 1.0)), "[1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0]");
   EXPECT_EQ(preview(std::vector<std::int64_t>(9, 7)), "[7,7,7,7,7,7,7,7, ... 9 values]");

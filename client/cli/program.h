@@ -56,6 +56,8 @@ class Program {
 
   void print(std::string_view text) { out_(text); }
   void print_json(const Value& value);
+  // Text for the person at the keyboard, as it is: standard error.
+  void note(std::string_view text) { err_(text); }
   void warn(std::string_view text) { err_("krt: " + std::string(text) + "\n"); }
   // Says why on standard error; what the command should answer to the shell.
   int failed(const Status& status);

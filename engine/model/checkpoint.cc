@@ -119,8 +119,15 @@ Result<std::shared_ptr<const Checkpoint>> Checkpoint::open(const std::string& pa
   if (!file.ok()) return file.status();
   Result<ModelConfig> config = read_config(**file, path);
   if (!config.ok()) return config.status();
-  auto checkpoint = std::make_shared<Checkpoint>(Checkpoint{std::move(file).value(), std::move(config).value(), {}});
+  auto checkpoint =
+      std::make_shared<Checkpoint>(Checkpoint{std::move(file).value(), std::move(config).value(), {}, nullptr});
   if (Status refused = Binder(*checkpoint, path).run(); !refused.ok()) return refused;
+  const Gguf& header = checkpoint->file->header();
+  if (header.find("tokenizer.ggml.model") != nullptr) {
+    Result<std::shared_ptr<const Tokenizer>> tokenizer = Tokenizer::from_metadata(header);
+    if (!tokenizer.ok()) return tokenizer.status();
+    checkpoint->tokenizer = std::move(tokenizer).value();
+  }
   return std::shared_ptr<const Checkpoint>(std::move(checkpoint));
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/model/config.h"
+#include "engine/tokenizer/tokenizer.h"
 
 namespace krt::engine {
 
@@ -46,6 +47,7 @@ struct Checkpoint {
   std::shared_ptr<const GgufFile> file;
   ModelConfig config;
   WeightsOf<TensorRef, TensorRef> weights;
+  std::shared_ptr<const Tokenizer> tokenizer;  // null: the file has none
 
   // Refused with the tensor's name: one that is missing, of another shape, of a format without a mat-vec, or that the
   // architecture does not have.

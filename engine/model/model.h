@@ -7,6 +7,7 @@
 #include <span>
 
 #include "engine/model/checkpoint.h"
+#include "engine/tokenizer/tokenizer_functions.h"
 #include "modules/decode/attention/kv_cache.h"
 #include "runtime/exec/context.h"
 
@@ -37,12 +38,14 @@ class Sequence {
   [[nodiscard]] virtual std::int64_t capacity() const = 0;
 };
 
-class Model : public Object {
+class Model : public Object, public HasTokenizer {
  public:
   explicit Model(std::shared_ptr<const Checkpoint> checkpoint) : checkpoint_(std::move(checkpoint)) {}
   [[nodiscard]] std::string_view type() const override { return "model"; }
   [[nodiscard]] const Checkpoint& checkpoint() const { return *checkpoint_; }
   [[nodiscard]] const ModelConfig& config() const { return checkpoint_->config; }
+  // Null where the file has none.
+  [[nodiscard]] std::shared_ptr<const Tokenizer> tokenizer() const override { return checkpoint_->tokenizer; }
 
   // Refused: a capacity beyond kMaxContext, or memory that cannot be had.
   [[nodiscard]] virtual Result<std::unique_ptr<Sequence>> start(Context& context,

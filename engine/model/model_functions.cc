@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/registry/module_builder.h"
+#include "engine/model/generate_functions.h"
 
 namespace krt::engine {
 
@@ -88,6 +88,7 @@ void register_model(Registry& registry) {
                       {"cache", "format of keys and values: f32, f16, bf16, q8_0; the reference's are f64", "f16"}})
       .details("f32[last, vocab], of a reference f64; the bits depend on neither chunk nor threads")
       .caps({.determinism = Determinism::kBitExactPerVariant, .side_effects = SideEffects::kReadsFiles});
+  declare_generate(m);
 }
 
 }  // namespace krt::engine

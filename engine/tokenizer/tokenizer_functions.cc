@@ -13,7 +13,9 @@ Result<std::shared_ptr<const Tokenizer>> tokenizer_of(Context& context, Handle h
   if (has == nullptr)
     return invalid("argument 'model' must be a handle of engine.load or engine.open_tokenizer, names " +
                    type_text(**value));
-  return has->tokenizer();
+  std::shared_ptr<const Tokenizer> tokenizer = has->tokenizer();
+  if (tokenizer == nullptr) return invalid("argument 'model': its file has no tokenizer");
+  return tokenizer;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace krt::engine {
 class HasTokenizer {
  public:
   virtual ~HasTokenizer() = default;
+  // Null: the model's file has none.
   [[nodiscard]] virtual std::shared_ptr<const Tokenizer> tokenizer() const = 0;
 };
 
