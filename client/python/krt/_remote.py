@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterable, Mapping
+from typing import Any, Callable, Iterable, Mapping
 
 import grpc  # type: ignore[import-untyped]
 
@@ -46,12 +46,21 @@ class RemoteEngine:
         self._methods: dict[str, Any] = {}
 
     def execute(
-        self, module: Any, function: Any, args: Any = None, request_id: Any = None, timeout: float | None = None
+        self,
+        module: Any,
+        function: Any,
+        args: Any = None,
+        request_id: Any = None,
+        timeout: float | None = None,
+        on_event: Callable[[Any], object] | None = None,
     ) -> dict[str, Any]:
         request, writer = _wire.message("ExecuteRequest")(), _wire.Writer()
         try:
             self._fill(request, writer, module, function, args, request_id)
-            response = self._call("Execute", request, timeout)
+            if on_event is None:
+                response = self._call("Execute", request, timeout)
+            else:
+                response = self._generate(request, timeout, on_event)
             return self._answer(response, writer, args)
         except MojoRuntimeError as error:
             return failure(module, function, request_id, error)
@@ -226,7 +235,8 @@ class RemoteEngine:
 
     def _method(self, name: str) -> Any:
         if name not in self._methods:
-            self._methods[name] = self._channel.unary_unary(
+            kind = self._channel.unary_stream if name == "Generate" else self._channel.unary_unary
+            self._methods[name] = kind(
                 f"/krt.v1.KernelRuntime/{name}",
                 request_serializer=lambda message: message.SerializeToString(),
                 response_deserializer=_wire.message(f"{name}Response").FromString,
@@ -234,10 +244,7 @@ class RemoteEngine:
         return self._methods[name]
 
     def _call(self, name: str, request: Any, timeout: float | None) -> Any:
-        if timeout is not None and timeout <= 0:
-            raise error_for("deadline_exceeded", "the deadline passed")
-        if timeout is not None and not timeout < FOREVER:
-            timeout = None
+        timeout = _checked(timeout)
         try:
             return self._method(name)(request, timeout=timeout)
         except grpc.RpcError as error:
@@ -245,12 +252,35 @@ class RemoteEngine:
         except ValueError as error:  # a channel that was closed
             raise error_for("failed_precondition", str(error)) from None
 
+    def _generate(self, request: Any, timeout: float | None, on_event: Callable[[Any], object]) -> Any:
+        """The result of a call whose events ``on_event`` gets; an exception of its own cancels the call."""
+        stream = self._call("Generate", request, timeout)
+        try:
+            while True:
+                try:
+                    message = next(stream, None)
+                except grpc.RpcError as error:
+                    raise self._error_of(error) from None
+                if message is None:
+                    raise error_for("internal", "the server's events ended without a result")
+                if message.HasField("result"):
+                    return message.result
+                on_event(_wire.read(message.event, "list", self._handle))
+        finally:
+            stream.cancel()  # without effect on one that has ended
+
     def _error_of(self, error: Any) -> MojoRuntimeError:
         reason = dict(error.trailing_metadata() or ()).get("krt-reason") or _CODES.get(error.code(), "internal")
         details = error.details() or ""
         if reason == "compute_runtime_unavailable":
             details = f"no krt server answers at {self._address}: {details}"
         return error_for(reason, details)
+
+
+def _checked(timeout: float | None) -> float | None:
+    if timeout is not None and timeout <= 0:
+        raise error_for("deadline_exceeded", "the deadline passed")
+    return timeout if timeout is not None and timeout < FOREVER else None
 
 
 def _named(refusal: Refusal, function: str, argument: str, type: str) -> MojoRuntimeError:

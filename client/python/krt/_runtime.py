@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import queue
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, cast
+from typing import TYPE_CHECKING, Any, Callable, Generator, Iterable, Mapping, cast
 
 from . import _handles, _local
 from .errors import MojoRuntimeConfigurationError, MojoRuntimeError, error_for, failure
@@ -80,6 +81,7 @@ class MojoRuntime:
         request_id: str | None = None,
         *,
         timeout: float | None = None,
+        on_event: Callable[[Any], object] | None = None,
     ) -> dict[str, Any]:
         """Calls ``module.function``.
 
@@ -88,9 +90,12 @@ class MojoRuntime:
         ``status_name`` (the kernel's own), ``error_code`` and ``error``, ``latency_ms``, ``engine_used``.
         A call that fails is answered with ``success`` False, and never raises unless the runtime has
         ``raise_errors``.
+
+        ``on_event`` gets what a function such as ``engine.generate`` answers before its result; an exception of its
+        own ends the call and is raised here.
         """
         answer: dict[str, Any] = self._engine.execute(
-            module, function, args, request_id, self._timeout if timeout is None else timeout
+            module, function, args, request_id, self._timeout if timeout is None else timeout, on_event
         )
         if self._raise_errors and not answer["success"]:
             raise _error_in(answer)
@@ -111,6 +116,46 @@ class MojoRuntime:
         if not answer["success"]:
             raise _error_in(answer)
         return answer["result"]
+
+    def generate(
+        self, model: Handle, prompt: str | None = None, *, timeout: float | None = None, **options: Any
+    ) -> Generator[str, None, dict[str, Any]]:
+        """The text that a model writes after ``prompt``, piece by piece: ``for piece in runtime.generate(...)``.
+
+        ``model`` is a handle of ``engine.load``; ``options`` are the other parameters of ``engine.generate``
+        (``max_tokens``, ``temperature``, ``seed``, ``stop``, ...). The generator's return value is the result of
+        ``engine.generate``. Raises where ``execute`` would answer a failure. Leaving the loop ends the text.
+        """
+        args = {"model": model, **options} | ({} if prompt is None else {"prompt": prompt})
+        arrived: queue.Queue[Any] = queue.Queue(maxsize=4)  # how far the model may be ahead
+        left = threading.Event()
+
+        def on_event(event: dict[str, Any]) -> None:
+            if left.is_set():
+                raise _Left
+            arrived.put(event["text"])
+
+        def write() -> None:
+            try:
+                arrived.put(self._engine.execute("engine", "generate", args, None, timeout or self._timeout, on_event))
+            except BaseException as error:
+                arrived.put(error)
+
+        threading.Thread(target=write, name="krt.generate").start()
+        try:
+            while isinstance(piece := arrived.get(), str):
+                if piece:
+                    yield piece
+        finally:
+            left.set()
+            while not arrived.empty():  # so that write() does not wait for a place
+                arrived.get_nowait()
+        if isinstance(piece, BaseException):
+            raise piece
+        if not piece["success"]:
+            raise _error_in(piece)
+        result: dict[str, Any] = piece["result"]
+        return result
 
     def execute_batch(self, items: Iterable[Mapping[str, Any]], *, partial_ok: bool = True) -> dict[str, Any]:
         """Calls every item ``{"module", "function", "args"}`` (and ``"request_id"``), in order.
@@ -204,6 +249,10 @@ class MojoRuntime:
         return f"<krt.MojoRuntime mode={self._mode!r}{where}>"
 
 
+class _Left(Exception):
+    """Nobody reads a generated text any more."""
+
+
 def _error_in(answer: Mapping[str, Any]) -> Exception:
     details = {key: answer[key] for key in ("module", "function", "engine_used", "request_id")}
     return error_for(answer["error_code"], answer["error"], details)
@@ -215,7 +264,9 @@ class _NoEngine:
     def __init__(self, error: MojoRuntimeError) -> None:
         self._error = error
 
-    def execute(self, module: Any, function: Any, args: Any, request_id: Any, timeout: Any) -> dict[str, Any]:
+    def execute(
+        self, module: Any, function: Any, args: Any, request_id: Any, timeout: Any, on_event: Any = None
+    ) -> dict[str, Any]:
         return failure(module, function, request_id, self._error)
 
     def execute_batch(self, items: list[Mapping[str, Any]], timeout: Any) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <exception>
 
 #include "client/python/src/interrupt.h"
 #include "modules/builtin.h"
@@ -165,8 +166,20 @@ ExecuteResult Engine::run(std::string_view module, std::string_view function, Py
   return r;
 }
 
+EventSink Engine::listener(nb::handle on_event, std::exception_ptr& raised) {
+  return [this, on_event, &raised](const Value& event) {
+    const nb::gil_scoped_acquire gil;
+    try {
+      on_event(to_python(event, as_lists()));
+    } catch (const nb::python_error&) {
+      raised = std::current_exception();
+      throw StatusError({Reason::kCancelled, "on_event raised an exception"});
+    }
+  };
+}
+
 nb::object Engine::execute(nb::handle module, nb::handle function, nb::handle args, nb::handle request_id,
-                           std::optional<double> timeout) {
+                           std::optional<double> timeout, nb::handle on_event) {
   const std::optional<std::string_view> module_name = text_from(module), function_name = text_from(function),
                                         id = request_id.is_none() ? "" : text_from(request_id);
   Style style = as_lists();
@@ -176,7 +189,10 @@ nb::object Engine::execute(nb::handle module, nb::handle function, nb::handle ar
   } else {
     CallOptions options{.request_id = std::string(*id), .control = {.deadline = deadline_after(timeout)}};
     options.control.cancelled = interrupt_flag();
+    std::exception_ptr raised;
+    if (!on_event.is_none()) options.on_event = listener(on_event, raised);
     r = run(*module_name, *function_name, args.ptr(), options, style);
+    if (raised) std::rethrow_exception(raised);
     raise_if_interrupted(options.control.cancelled);
     r.request_id = *id;
   }

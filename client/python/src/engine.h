@@ -31,9 +31,10 @@ class Engine {
  public:
   Engine(Arrays arrays, int threads);
 
-  // The dict that docs/python.md describes. A call that fails is a dict too; only signal handlers (Ctrl-C) raise.
+  // The dict that docs/python.md describes. A call that fails is a dict too; only signal handlers (Ctrl-C) raise, and
+  // `on_event`, a Python function or None: its exception ends the call.
   nb::object execute(nb::handle module, nb::handle function, nb::handle args, nb::handle request_id,
-                     std::optional<double> timeout);
+                     std::optional<double> timeout, nb::handle on_event);
   nb::object health();
   nb::object list_modules();
   nb::object list_functions(std::string_view module);
@@ -53,6 +54,8 @@ class Engine {
  private:
   ExecuteResult run(std::string_view module, std::string_view function, PyObject* args, const CallOptions& options,
                     Style& style);
+  // Hands events to a Python function. What that raises ends the call and is kept in `raised`.
+  EventSink listener(nb::handle on_event, std::exception_ptr& raised);
   [[nodiscard]] Style as_lists() const;
   [[nodiscard]] nb::object self() const;  // the Python object of this engine
 

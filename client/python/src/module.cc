@@ -59,10 +59,10 @@ void bind_engine(nb::module_& m) {
           [](Engine* self, std::string_view arrays, int threads) { new (self) Engine(arrays_named(arrays), threads); },
           "arrays"_a = "auto", "threads"_a = 0)
       .def("execute", &Engine::execute, "module"_a.none(), "function"_a.none(), "args"_a = nb::none(),
-           "request_id"_a = nb::none(), "timeout"_a = nb::none(),
+           "request_id"_a = nb::none(), "timeout"_a = nb::none(), "on_event"_a = nb::none(),
            nb::sig("def execute(self, module: str, function: str, args: object = None, "
-                   "request_id: str | None = None, timeout: float | None = None) -> "
-                   "dict[str, typing.Any]"))
+                   "request_id: str | None = None, timeout: float | None = None, "
+                   "on_event: typing.Callable[[typing.Any], object] | None = None) -> dict[str, typing.Any]"))
       .def("health", &Engine::health, nb::sig("def health(self) -> dict[str, typing.Any]"))
       .def("list_modules", &Engine::list_modules, nb::sig("def list_modules(self) -> list[dict[str, typing.Any]]"))
       .def("list_functions", &Engine::list_functions, "module"_a,
