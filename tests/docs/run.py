@@ -4,7 +4,7 @@
     run.py --kind sh|cpp|python|grpcurl --krt PROGRAM [--prefix PREFIX --compiler CXX] FILE.md...
 
 A block is "```LANGUAGE run [serve] [grpcurl]": with `serve` a server listens, and its address stands for 127.0.0.1:50099
-in the text. A C++ block is built against PREFIX with what pkg-config says. In the expected output a line "..." stands
+in the text. `model.gguf` is the small model of tests/oracle/data/shakespeare. A C++ block is built against PREFIX with what pkg-config says. In the expected output a line "..." stands
 for any lines. Exit status 77: what the kind needs is not here (said on standard output), nothing was run; 1 where
 KRT_CI=1 promises that all is there.
 """
@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
+MODEL = pathlib.Path(__file__).resolve().parents[1] / "oracle/data/shakespeare/q8_0.gguf"
 FENCE = re.compile(r"^```(.*)$")
 
 
@@ -80,6 +81,7 @@ def run(kind, example, options):
     text, fence, _, _ = example
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        (folder / "model.gguf").symlink_to(MODEL)
         if "serve" in fence:
             text = text.replace("127.0.0.1:50099", stack.enter_context(server(options.krt)))
         path = str(pathlib.Path(options.krt).resolve().parent) + ":" + os.environ["PATH"]

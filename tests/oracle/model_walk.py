@@ -1,7 +1,7 @@
 """A language model in float64 numpy, written from the formulas: what model_compare.py compares engine/model with.
 
-The weights are those that the gguf package decodes from a GGUF file; no line of it knows how krt computes. Llama and
-Gemma 3, the architectures of the two models that the comparison is for.
+The weights are those that the gguf package decodes from a GGUF file; no line of it knows how krt computes. Llama,
+Gemma 3 and Qwen3, the architectures of the models that are compared.
 """
 
 import math
@@ -34,7 +34,7 @@ class Walk:
     def __init__(self, path):
         reader = gguf.GGUFReader(path)
         self.arch = arch = value(reader, "general.architecture")
-        assert arch in ("llama", "gemma3"), arch
+        assert arch in ("llama", "gemma3", "qwen3"), arch
 
         def key(name, otherwise=None):
             return value(reader, f"{arch}.{name}", otherwise)
@@ -62,7 +62,7 @@ class Walk:
         return self.arch == "gemma3" and (layer + 1) % 6 != 0
 
     def rotate(self, x, positions, layer):
-        """x: [tokens, heads, dim]. Files of llama pair neighbours, those of gemma3 halves."""
+        """x: [tokens, heads, dim]. Files of llama pair neighbours, the others halves."""
         theta = 10000.0 if self.local(layer) else self.theta
         angles = positions[:, None] * theta**(-2 * np.arange(self.dim // 2) / self.dim)
         if "rope_freqs.weight" in self.w:
