@@ -15,7 +15,8 @@ add_compile_options(-ffp-contract=off)
 # it on.
 target_compile_definitions(krt_options INTERFACE
   "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)"
-  $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:HWY_BASELINE_TARGETS=HWY_SSE4>)
+  $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:HWY_BASELINE_TARGETS=HWY_SSE4>
+  $<$<NOT:$<CONFIG:Release>>:HWY_IS_DEBUG_BUILD=0>)  # its assertions call into Highway's library, which nothing links
 
 if(KRT_SANITIZE)
   add_compile_options(-fsanitize=${KRT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
