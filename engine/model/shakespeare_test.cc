@@ -36,7 +36,8 @@ void expect_same(const std::vector<std::int64_t>& ids, const FixtureCase& c, dou
   ASSERT_EQ(ids.size(), want.size());
   const auto [mine, theirs] = std::mismatch(ids.begin(), ids.end(), want.begin());
   const auto at = static_cast<std::size_t>(mine - ids.begin());
-  if (at < ids.size()) EXPECT_LT(gaps[at], gap) << "another token at " << at;
+  if (at == ids.size()) return;
+  EXPECT_LT(gaps[at], gap) << "another token at " << at;
 }
 
 TEST(Shakespeare, BothLoopsWriteWhatNumpyWritesInFloat64) {
@@ -70,8 +71,11 @@ TEST(Shakespeare, TextAndTokensAreThoseOfTheTokenizersLibrary) {
   const auto checkpoint = file.open().value();
   for (const FixtureCase& c : fixture("shakespeare")) {
     SCOPED_TRACE(c.name());
-    EXPECT_EQ(checkpoint->tokenizer->encode(c.text("prompt")), c.i64s("prompt_ids"));
-    EXPECT_EQ(checkpoint->tokenizer->decode(c.i64s("ids")), c.text("text"));
+    const std::vector<std::int64_t> prompt = c.i64s("prompt_ids"), written = c.i64s("ids");
+    EXPECT_EQ(checkpoint->tokenizer->encode(c.text("prompt")).value(),
+              std::vector<std::int32_t>(prompt.begin(), prompt.end()));
+    EXPECT_EQ(checkpoint->tokenizer->decode(std::vector<std::int32_t>(written.begin(), written.end())).value(),
+              c.text("text"));
   }
 }
 
