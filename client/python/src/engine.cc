@@ -173,8 +173,8 @@ EventSink Engine::listener(nb::handle on_event, std::exception_ptr& raised) {
       on_event(to_python(event, as_lists()));
     } catch (const nb::python_error&) {
       raised = std::current_exception();
-      throw StatusError({Reason::kCancelled, "on_event raised an exception"});
     }
+    if (raised) throw StatusError({Reason::kCancelled, "on_event raised an exception"});
   };
 }
 
