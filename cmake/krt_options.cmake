@@ -27,7 +27,4 @@ find_program(KRT_CCACHE ccache)
 if(KRT_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${KRT_CCACHE})
 endif()
-find_program(KRT_LLD ld.lld)
-if(KRT_LLD AND NOT CMAKE_CROSSCOMPILING)
-  add_link_options(-fuse-ld=lld)
-endif()
+# The default linker: with lld 14 an exception that passes engine.generate ended the process (_Unwind_Resume aborts).

@@ -97,6 +97,17 @@ TEST_F(GenerateFunction, EventsAreTheResultInPieces) {
   EXPECT_FALSE(ids.empty());
 }
 
+TEST_F(GenerateFunction, WhatAListenerThrowsEndsTheText) {
+  int events = 0;
+  const auto sink = [&](const Value&) {
+    if (++events == 3) throw StatusError({Reason::kCancelled, "enough"});
+  };
+  const ExecuteResult r = generate({{"prompt_ids", std::vector<std::int64_t>{1, 2}}, {"max_tokens", 9}}, sink);
+  EXPECT_EQ(r.error.reason(), Reason::kCancelled);
+  EXPECT_EQ(r.error.message(), "engine.generate: enough");
+  EXPECT_EQ(events, 3);
+}
+
 TEST_F(GenerateFunction, AStopStringEndsTheText) {
   const std::string whole = text_of(generate({{"prompt", "abc"}, {"max_tokens", 12}}).result);
   ASSERT_GT(whole.size(), 4U);

@@ -125,7 +125,7 @@ TEST_F(JsonService, InventoryAndHealth) {
   ASSERT_EQ(modules.modules_size(), 1);
   EXPECT_EQ(modules.modules(0).name(), "t");
   EXPECT_EQ(modules.modules(0).engine(), "mojo");
-  EXPECT_EQ(modules.modules(0).functions_size(), 8);
+  EXPECT_EQ(modules.modules(0).functions_size(), 9);
 }
 
 TEST_F(JsonService, WhatIsNotServedSaysSo) {
