@@ -102,7 +102,8 @@ TEST_F(GenerateFunction, WhatAListenerThrowsEndsTheText) {
   const auto sink = [&](const Value&) {
     if (++events == 3) throw StatusError({Reason::kCancelled, "enough"});
   };
-  const ExecuteResult r = generate({{"prompt_ids", std::vector<std::int64_t>{1, 2}}, {"max_tokens", 9}}, sink);
+  const ExecuteResult r =
+      generate({{"prompt_ids", std::vector<std::int64_t>{1, 2}}, {"max_tokens", 9}, {"ignore_eos", true}}, sink);
   EXPECT_EQ(r.error.reason(), Reason::kCancelled);
   EXPECT_EQ(r.error.message(), "engine.generate: enough");
   EXPECT_EQ(events, 3);
