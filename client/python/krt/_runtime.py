@@ -129,6 +129,7 @@ class MojoRuntime:
         args = {"model": model, **options} | ({} if prompt is None else {"prompt": prompt})
         arrived: queue.Queue[Any] = queue.Queue(maxsize=4)  # how far the model may be ahead
         left = threading.Event()
+        seconds = self._timeout if timeout is None else timeout
 
         def on_event(event: dict[str, Any]) -> None:
             if left.is_set():
@@ -137,7 +138,7 @@ class MojoRuntime:
 
         def write() -> None:
             try:
-                arrived.put(self._engine.execute("engine", "generate", args, None, timeout or self._timeout, on_event))
+                arrived.put(self._engine.execute("engine", "generate", args, None, seconds, on_event))
             except BaseException as error:
                 arrived.put(error)
 
