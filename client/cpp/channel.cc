@@ -126,8 +126,13 @@ Result<ExecuteResult> RemoteRuntime::Channel::generate(const grpc::ByteBuffer& r
       return Status();
     }
     Result<Value> event = wire::take_value(*m.mutable_event(), *message, "the server's event");
-    if (event.ok()) options.on_event(*event);
-    return event.status();
+    if (!event.ok()) return event.status();
+    try {
+      options.on_event(*event);
+    } catch (const StatusError& e) {  // ends the call, as in a local runtime
+      return e.status();
+    }
+    return Status();
   });
   if (!ended.ok()) return ended;
   return result;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The program on an emulated CPU of 2010, which has nothing beyond SSE 4.2 and AES (qemu knows no AVX-512): no code compiled for a newer one may run
-# there, not even while the program starts (an illegal instruction ends it). What machines with AVX-512 never show.
+# The program on an emulated CPU of 2010, which has nothing beyond SSE 4.2 and AES (qemu knows no AVX-512): no code
+# compiled for a newer one may run there, not even while the program starts (an illegal instruction ends it). What
+# machines with AVX-512 never show.
 source "$(dirname "$0")/common.sh"
 command -v qemu-x86_64 >/dev/null || { echo 'skipped: qemu-x86_64 is not installed (scripts/setup)'; exit 77; }
 [[ $(uname -m) == x86_64 ]] || { echo 'skipped: for x86-64 only'; exit 77; }

@@ -55,6 +55,15 @@ TEST(Stream, EndsWhenItsListenerCancels) {
   served.wait_in_flight(0);
 }
 
+TEST(Stream, WhatItsListenerThrowsIsTheAnswer) {
+  Served served;
+  CallOptions options;
+  options.on_event = [](const Value&) { throw StatusError({Reason::kFailedPrecondition, "enough"}); };
+  for (RuntimeApi* runtime : {static_cast<RuntimeApi*>(&served.runtime), static_cast<RuntimeApi*>(&served.remote)})
+    EXPECT_EQ(runtime->execute("t", "tell", List{kEndless, 0}, options).error.reason(), Reason::kFailedPrecondition);
+  served.wait_in_flight(0);
+}
+
 TEST(Stream, EndsAtItsDeadline) {
   Served served;
   List events;
