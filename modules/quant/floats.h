@@ -1,22 +1,28 @@
 #pragma once
 // The plain types as formats of one value a block. F64 and the integers decode to the nearest f32.
 
-#include "modules/quant/block.h"
+#include "modules/quant/encode.h"
 
 namespace krt::quant {
 
 struct FormatF32 {
   static constexpr BlockInfo kInfo{"F32", 0, 1, 4};
   static KRT_INLINE void decode(const std::uint8_t* block, float* out) { *out = load<float>(block); }
+  static void encode(const float* x, std::uint8_t* block) { std::memcpy(block, x, sizeof *x); }
 };
 struct FormatF16 {
   static constexpr BlockInfo kInfo{"F16", 1, 1, 2};
   static KRT_INLINE void decode(const std::uint8_t* block, float* out) { *out = load_f16(block); }
+  static void encode(const float* x, std::uint8_t* block) { store_f16(block, *x); }
 };
 struct FormatBF16 {
   static constexpr BlockInfo kInfo{"BF16", 30, 1, 2};
   static KRT_INLINE void decode(const std::uint8_t* block, float* out) {
     *out = to_f32(BF16{load<std::uint16_t>(block)});
+  }
+  static void encode(const float* x, std::uint8_t* block) {
+    const BF16 rounded = to_bf16(*x);
+    std::memcpy(block, &rounded.bits, sizeof rounded.bits);
   }
 };
 

@@ -14,5 +14,17 @@ KRT_INLINE ScaleMin scale_min(const std::uint8_t* packed, int sub) {
   if (sub < 4) return {packed[sub] & 63, packed[sub + 4] & 63};
   return {(packed[sub + 4] & 15) | (packed[sub - 4] >> 6) << 4, (packed[sub + 4] >> 4) | (packed[sub] >> 6) << 4};
 }
+// Into bytes that were zero.
+inline void store_scale_min(std::uint8_t* packed, int sub, ScaleMin s) {
+  const auto put = [&](int byte, int bits) { packed[byte] = static_cast<std::uint8_t>(packed[byte] | bits); };
+  if (sub < 4) {
+    put(sub, s.scale);
+    put(sub + 4, s.minimum);
+  } else {
+    put(sub + 4, (s.scale & 15) | (s.minimum & 15) << 4);
+    put(sub - 4, s.scale >> 4 << 6);
+    put(sub, s.minimum >> 4 << 6);
+  }
+}
 
 }  // namespace krt::quant

@@ -3,7 +3,7 @@
 // bytes of values, f16 d and dmin; value = (d * scale) * q - dmin * minimum. In each 128, byte j holds values j,
 // j + 32, j + 64 and j + 96 from the low bits up.
 
-#include "modules/quant/block.h"
+#include "modules/quant/k_search.h"
 
 namespace krt::quant {
 
@@ -19,6 +19,17 @@ struct Q2_K {
       const float minimum = dmin * static_cast<float>(block[sub] >> 4);
       for (int j = 0; j < 16; ++j) out[sub * 16 + j] = scale * static_cast<float>((q[j] >> shift) & 3) - minimum;
     }
+  }
+  static constexpr KFormat kSearch{
+      .sub_values = 16, .zero = 0, .top = 3, .scale_low = 0, .scale_top = 15, .minimum_top = 15};
+  static void encode(const float* x, std::uint8_t* block) {
+    const KBlock<kSearch> k(x);
+    std::fill_n(block, kInfo.bytes, std::uint8_t{0});
+    for (std::size_t sub = 0; sub < 16; ++sub)
+      block[sub] = static_cast<std::uint8_t>(k.scale[sub] | k.minimum[sub] << 4);
+    for (std::size_t i = 0; i < 256; ++i) put_bits(block[16 + i / 128 * 32 + i % 32], k.level[i], i % 128 / 32 * 2);
+    store_f16(block + 80, k.d);
+    store_f16(block + 82, k.dmin);
   }
 };
 

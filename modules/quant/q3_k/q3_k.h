@@ -3,7 +3,7 @@
 // 6-bit scales (biased by 32), f16 d; value = (d * (scale - 32)) * (q - 4). Low pairs lie as in Q2_K; bit b of high
 // byte j belongs to value 32 b + j.
 
-#include "modules/quant/block.h"
+#include "modules/quant/k_search.h"
 
 namespace krt::quant {
 
@@ -25,6 +25,22 @@ struct Q3_K {
         out[sub * 16 + j] = s * static_cast<float>(q - 4);
       }
     }
+  }
+  static constexpr KFormat kSearch{
+      .sub_values = 16, .zero = 4, .top = 7, .scale_low = -32, .scale_top = 31, .minimum_top = 0};
+  static void encode(const float* x, std::uint8_t* block) {
+    const KBlock<kSearch> k(x);
+    std::fill_n(block, kInfo.bytes, std::uint8_t{0});
+    for (std::size_t i = 0; i < 256; ++i) {
+      put_bits(block[i % 32], k.level[i] >> 2, i / 32);
+      put_bits(block[32 + i / 128 * 32 + i % 32], k.level[i] & 3, i % 128 / 32 * 2);
+    }
+    for (std::size_t sub = 0; sub < 16; ++sub) {
+      const int biased = k.scale[sub] + 32;
+      put_bits(block[96 + sub % 8], biased & 15, sub / 8 * 4);
+      put_bits(block[104 + sub % 4], biased >> 4, sub / 4 * 2);
+    }
+    store_f16(block + 108, k.d);
   }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 // Q4_0: f16 scale, 32 values of 4 bits; value = (q - 8) * d. Byte j holds values j (low) and j + 16 (high).
 
-#include "modules/quant/block.h"
+#include "modules/quant/encode.h"
 
 namespace krt::quant {
 
@@ -14,6 +14,12 @@ struct Q4_0 {
       out[j] = static_cast<float>((q & 15) - 8) * d;
       out[j + 16] = static_cast<float>((q >> 4) - 8) * d;
     }
+  }
+  static void encode(const float* x, std::uint8_t* block) {
+    const float d = extreme(x, 32) / -8;
+    const Levels32 q = levels_of(x, 0, d, 8, 15);
+    store_f16(block, d);
+    store_nibbles(block + 2, q);
   }
 };
 

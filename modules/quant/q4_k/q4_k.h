@@ -4,6 +4,7 @@
 // next in the high ones.
 
 #include "modules/quant/k_scales.h"
+#include "modules/quant/k_search.h"
 
 namespace krt::quant {
 
@@ -20,6 +21,16 @@ struct Q4_K {
       const int shift = sub % 2 * 4;
       for (int j = 0; j < 32; ++j) out[sub * 32 + j] = scale * static_cast<float>((q[j] >> shift) & 15) - minimum;
     }
+  }
+  static constexpr KFormat kSearch{
+      .sub_values = 32, .zero = 0, .top = 15, .scale_low = 0, .scale_top = 63, .minimum_top = 63};
+  static void encode(const float* x, std::uint8_t* block) {
+    const KBlock<kSearch> k(x);
+    std::fill_n(block, kInfo.bytes, std::uint8_t{0});
+    store_f16(block, k.d);
+    store_f16(block + 2, k.dmin);
+    for (int sub = 0; sub < 8; ++sub) store_scale_min(block + 4, sub, {k.scale[sub], k.minimum[sub]});
+    for (std::size_t i = 0; i < 256; ++i) put_bits(block[16 + i / 64 * 32 + i % 32], k.level[i], i % 64 / 32 * 4);
   }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 // Q5_1: f16 scale and minimum, 32 fifth bits (bit j of a u32 belongs to value j), 32 low nibbles; value = q * d + m.
 
-#include "modules/quant/block.h"
+#include "modules/quant/encode.h"
 
 namespace krt::quant {
 
@@ -16,6 +16,14 @@ struct Q5_1 {
       out[j] = static_cast<float>((q & 15) | static_cast<int>((high >> j << 4U) & 16U)) * d + m;
       out[j + 16] = static_cast<float>((q >> 4) | static_cast<int>((high >> (j + 16) << 4U) & 16U)) * d + m;
     }
+  }
+  static void encode(const float* x, std::uint8_t* block) {
+    const MinStep m = min_step(x, 31);
+    const Levels32 q = levels_of(x, m.minimum, m.step, 0, 31);
+    store_f16(block, m.step);
+    store_f16(block + 2, m.minimum);
+    store_fifth_bits(block + 4, q);
+    store_nibbles(block + 8, q);
   }
 };
 

@@ -4,6 +4,7 @@
 // `sub`.
 
 #include "modules/quant/k_scales.h"
+#include "modules/quant/k_search.h"
 
 namespace krt::quant {
 
@@ -23,6 +24,19 @@ struct Q5_K {
         const int q = ((low[j] >> shift) & 15) | ((high[j] >> sub) & 1) << 4;
         out[sub * 32 + j] = scale * static_cast<float>(q) - minimum;
       }
+    }
+  }
+  static constexpr KFormat kSearch{
+      .sub_values = 32, .zero = 0, .top = 31, .scale_low = 0, .scale_top = 63, .minimum_top = 63};
+  static void encode(const float* x, std::uint8_t* block) {
+    const KBlock<kSearch> k(x);
+    std::fill_n(block, kInfo.bytes, std::uint8_t{0});
+    store_f16(block, k.d);
+    store_f16(block + 2, k.dmin);
+    for (int sub = 0; sub < 8; ++sub) store_scale_min(block + 4, sub, {k.scale[sub], k.minimum[sub]});
+    for (std::size_t i = 0; i < 256; ++i) {
+      put_bits(block[16 + i % 32], k.level[i] >> 4, i / 32);
+      put_bits(block[48 + i / 64 * 32 + i % 32], k.level[i] & 15, i % 64 / 32 * 4);
     }
   }
 };
