@@ -1,14 +1,10 @@
 #include "engine/model/linear.h"
 
-#include <algorithm>
-
 namespace krt::engine {
 namespace {
 
 // Below this many products in all a call runs in the caller: about 20 us of work.
 constexpr std::size_t kParallelMinProducts = std::size_t{1} << 16;
-// Columns that a band of rows meets together: 64 of 1024 inputs are 256 KiB, which a core's own cache holds.
-constexpr std::size_t kTileColumns = 64;
 
 }  // namespace
 
@@ -23,9 +19,7 @@ Linear Linear::bind(Context& context, const GgufTensor& tensor) {
 }
 
 void Linear::run(Range r, const float* x, std::size_t n, float* y) const {
-  for (std::size_t j = 0; j < n; j += kTileColumns)
-    kernel_(data_ + r.begin * row_bytes_, r.end - r.begin, cols_, x + j * cols_, std::min(kTileColumns, n - j),
-            y + j * rows_ + r.begin, rows_);
+  kernel_(data_ + r.begin * row_bytes_, r.end - r.begin, cols_, x, n, y + r.begin, rows_);
 }
 
 void multiply(Context& context, std::initializer_list<Product> products, std::span<const float> x, std::size_t n) {

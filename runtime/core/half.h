@@ -18,16 +18,12 @@ inline BF16 to_bf16(float x) {
   return {static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U)};
 }
 
+// No branches: the product turns f16's bias of the exponent into f32's and its subnormals into normal numbers.
 inline float to_f32(F16 x) {
-  const std::uint32_t sign = (x.bits & 0x8000U) << 16U;
-  const std::uint32_t exponent = (x.bits >> 10U) & 31U;
-  const std::uint32_t fraction = x.bits & 0x3FFU;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000U | (fraction << 13U));
-  if (exponent == 0) {
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  return std::bit_cast<float>(sign | ((exponent + 112U) << 23U) | (fraction << 13U));
+  const std::uint32_t magnitude = x.bits & 0x7FFFU;
+  const float value = std::bit_cast<float>(magnitude << 13U) * 0x1p112F;
+  const std::uint32_t special = magnitude >= 0x7C00U ? 0x7F800000U : 0U;  // infinity and NaN
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | special | (x.bits & 0x8000U) << 16U);
 }
 
 inline F16 to_f16(float x) {

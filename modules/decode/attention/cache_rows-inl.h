@@ -16,6 +16,7 @@
 #include "modules/decode/attention/kv_cache.h"
 #include "runtime/core/half.h"
 #include "runtime/simd/for_each-inl.h"
+#include "runtime/simd/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace krt::decode::HWY_NAMESPACE {
@@ -24,24 +25,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::size_t kLanes = HWY_LANES(float);
 using simd::HWY_NAMESPACE::for_each;
 
-// SSE4 has no conversion of half precision, and Highway's own takes no infinity and no NaN for one.
-constexpr bool kHasF16 = HWY_TARGET != HWY_SSE4;
-
-template <class D>
-HWY_INLINE hn::Vec<D> promote_f16(D d, const std::uint16_t* from) {
-  if constexpr (kHasF16) {
-    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<hwy::float16_t, D>(), reinterpret_cast<const hwy::float16_t*>(from)));
-  } else {
-    const hn::Rebind<std::uint32_t, D> du;
-    const auto bits = hn::PromoteTo(du, hn::LoadU(hn::Rebind<std::uint16_t, D>(), from));
-    const auto magnitude = hn::ShiftLeft<13>(hn::And(bits, hn::Set(du, 0x7FFF)));
-    // The exponent's bias is 112 less; f16's subnormals become normal in the product.
-    const auto value = hn::BitCast(du, hn::Mul(hn::BitCast(d, magnitude), hn::Set(d, 0x1p112F)));
-    const auto special = hn::Eq(hn::And(bits, hn::Set(du, 0x7C00)), hn::Set(du, 0x7C00));
-    const auto whole = hn::Or(value, hn::IfThenElseZero(special, hn::Set(du, 0x7F800000)));
-    return hn::BitCast(d, hn::Or(whole, hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000)))));
-  }
-}
+using simd::HWY_NAMESPACE::kHasF16;
+using simd::HWY_NAMESPACE::promote_bf16;
+using simd::HWY_NAMESPACE::promote_f16;
 
 struct ReadF32 {
   static constexpr CacheFormat kFormat = CacheFormat::kF32;
@@ -63,9 +49,7 @@ struct ReadBf16 {
   static constexpr CacheFormat kFormat = CacheFormat::kBF16;
   template <class D>
   static HWY_INLINE hn::Vec<D> load(D d, const std::byte* row, std::size_t i) {
-    const hn::Rebind<std::uint32_t, D> du;
-    const auto half = hn::LoadU(hn::Rebind<std::uint16_t, D>(), reinterpret_cast<const std::uint16_t*>(row) + i);
-    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, half)));
+    return promote_bf16(d, reinterpret_cast<const std::uint16_t*>(row) + i);
   }
 };
 

@@ -21,7 +21,8 @@ namespace krt::quant {
 
 inline constexpr std::size_t kLanes = 16;
 
-// Rows [0, rows) of W against n columns x; y[j * y_stride + r]. Nothing is checked.
+// Rows [0, rows) of W against n columns x; y[j * y_stride + r]. Nothing is checked. Up to 64 columns share one decoding
+// of a row.
 using MatVec = void(const std::uint8_t* weights, std::size_t rows, std::size_t cols, const float* x, std::size_t n,
                     float* y, std::size_t y_stride);
 // The forms for WeightFormats[index], best first.

@@ -72,8 +72,8 @@ TEST(MatVec, EveryFormatAndVariantIsWithinTheBound) {
     if (!format.weights) continue;
     SCOPED_TRACE(format.info.name);
     const auto block = static_cast<std::size_t>(format.info.values);
-    for (const std::size_t cols : {block, 3 * block, block == 1 ? std::size_t{37} : 5 * block})
-      for (const std::size_t n : {1, 3, 8, 11}) {
+    for (const std::size_t cols : {block, 3 * block, block == 1 ? std::size_t{1061} : 5 * block})
+      for (const std::size_t n : {1, 3, 8, 67}) {
         const Problem p(format, 5, cols, n, 20261130);
         const std::vector<float> plain = run(matvec_variants(format.index).back().run, p);
         for (const Variant<MatVec>& v : variants_here(matvec_variants(format.index))) {
@@ -84,6 +84,25 @@ TEST(MatVec, EveryFormatAndVariantIsWithinTheBound) {
           EXPECT_TRUE(testing::same_bits<float>(y, plain));
         }
       }
+  }
+}
+
+// Scales of every kind, infinite and NaN too: the plain form's value, or a NaN where it has one.
+TEST(MatVec, AnyBytesWhatever) {
+  for (const Format& format : formats()) {
+    if (!format.weights) continue;
+    SCOPED_TRACE(format.info.name);
+    Problem p(format, 40, 512, 1, 77);
+    testing::Rng rng(78);
+    for (std::uint8_t& b : p.weights.span()) b = static_cast<std::uint8_t>(rng.integer(0, 255));
+    const std::vector<float> plain = run(matvec_variants(format.index).back().run, p);
+    for (const Variant<MatVec>& v : variants_here(matvec_variants(format.index))) {
+      SCOPED_TRACE(v.name);
+      const std::vector<float> y = run(v.run, p);
+      for (std::size_t r = 0; r < p.rows; ++r)
+        EXPECT_TRUE(y[r] == plain[r] || (std::isnan(y[r]) && std::isnan(plain[r])))
+            << "row " << r << ": " << y[r] << ", plain " << plain[r];
+    }
   }
 }
 
