@@ -296,6 +296,39 @@ TEST(Cli, GgufShowsAndReadsAModelFile) {
   EXPECT_NE(refused.err.find("tensor 't' lies outside the file"), std::string::npos) << refused.err;
 }
 
+TEST(Cli, QuantizeWritesAFileThatGenerates) {
+  const testing::TempDir dir;
+  const std::string from = dir.file("f16.gguf"), to = dir.file("q6_k.gguf"), plain = dir.file("q8_0.gguf");
+  std::ofstream(from, std::ios::binary) << testing::fixture_bytes("shakespeare/f16.gguf");
+  const Ran ran = run({"quantize", from, to, "q6_k"});
+  EXPECT_EQ(ran.exit, kDone) << ran.err;
+  EXPECT_NE(ran.out.find("'blk.0.attn_q.weight'       128 x 128   F16 -> Q8_0  17408 bytes   rows of 128 are no whole "
+                         "number of Q6_K blocks of 256\n"),
+            std::string::npos)
+      << ran.out;
+  EXPECT_NE(ran.out.find("'blk.0.attn_norm.weight'    128         F32 -> F32   512 bytes\n"), std::string::npos)
+      << ran.out;
+  EXPECT_NE(ran.out.find("\n1.8 MiB of tensors became a file of 1.0 MiB in "), std::string::npos) << ran.out;
+  const Value described =
+      json(run({"quantize", from, plain, "Q8_0", "--format", "json", "--token-embedding-type", "q5_1"}).out);
+  EXPECT_TRUE(identical(described["tensors"].get_if<List>()->front()["to"], "Q5_1"));
+
+  const std::vector<std::string> generate{"generate", "-m", to, "--prompt-ids", "1,2,3", "-n", "8", "--ids"};
+  const Ran text = run(generate);
+  EXPECT_EQ(text.exit, kDone) << text.err;
+  EXPECT_EQ(std::count(text.out.begin(), text.out.end(), ','), 7);
+
+  const Ran again = run({"quantize", from, to, "q4_0"});
+  EXPECT_EQ(again.exit, kFailed);
+  EXPECT_EQ(again.err, "krt: invalid_arguments: '" + to + "' exists, and would be written over\n");
+  EXPECT_EQ(run({"quantize", from, to, "q4_0", "--force"}).exit, kDone);
+  EXPECT_EQ(run({"quantize", dir.file("missing"), to, "q4_0", "--force"}).exit, kFailed);
+  const Ran unknown = run({"quantize", from, to, "iq4_xs", "--force"});
+  EXPECT_EQ(unknown.exit, kUsage);
+  EXPECT_TRUE(unknown.err.starts_with("krt: no format 'IQ4_XS' to write; there are F32, F16, ")) << unknown.err;
+  EXPECT_EQ(run({"quantize", from, to}).exit, kUsage);
+}
+
 TEST(Cli, GenerateWritesIdsGapsAndTimings) {
   const testing::TempDir folder;
   const std::string model = folder.file("model.gguf");

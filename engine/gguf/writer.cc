@@ -19,7 +19,6 @@ template <class T>
 void put_all(Bytes& out, const std::vector<T>& values) {
   for (const T value : values) put(out, value);
 }
-void pad(Bytes& out, std::size_t alignment) { out.resize((out.size() + alignment - 1) / alignment * alignment); }
 
 }  // namespace
 
@@ -83,10 +82,19 @@ void GgufWriter::copy(const MetaValue& value) {
 
 void GgufWriter::tensor(std::string_view name, std::uint32_t type, std::span<const std::int64_t> dims,
                         std::span<const std::uint8_t> data) {
-  tensors_.push_back({std::string(name), type, {dims.begin(), dims.end()}, data});
+  tensor(name, type, dims, data.size());
+  tensors_.back().data = data;
+}
+void GgufWriter::tensor(std::string_view name, std::uint32_t type, std::span<const std::int64_t> dims,
+                        std::uint64_t bytes) {
+  tensors_.push_back({std::string(name), type, {dims.begin(), dims.end()}, bytes, {}});
 }
 
-std::vector<std::uint8_t> GgufWriter::finish() const {
+std::uint64_t GgufWriter::padded(std::uint64_t bytes) const {
+  return (bytes + alignment_ - 1) / alignment_ * alignment_;
+}
+
+std::vector<std::uint8_t> GgufWriter::header() const {
   Bytes out{'G', 'G', 'U', 'F'};
   put(out, std::uint32_t{3});
   put(out, std::uint64_t{tensors_.size()});
@@ -99,13 +107,18 @@ std::vector<std::uint8_t> GgufWriter::finish() const {
     put_all(out, t.dims);
     put(out, t.type);
     put(out, offset);
-    offset += (t.data.size() + alignment_ - 1) / alignment_ * alignment_;
+    offset += padded(t.bytes);
   }
+  out.resize(padded(out.size()));
+  return out;
+}
+
+std::vector<std::uint8_t> GgufWriter::finish() const {
+  Bytes out = header();
   for (const Pending& t : tensors_) {
-    pad(out, alignment_);
     out.insert(out.end(), t.data.begin(), t.data.end());
+    out.resize(padded(out.size()));
   }
-  pad(out, alignment_);
   return out;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// GgufWriter: builds a GGUF v3 file in memory, for tests and for krt quantize.
+// GgufWriter: a GGUF v3 file, whole in memory or its header alone.
 
 #include <cstdint>
 #include <span>
@@ -28,7 +28,13 @@ class GgufWriter {
   // `dims` as in the file: the length of a row first. `data` is kept by reference until finish().
   void tensor(std::string_view name, std::uint32_t type, std::span<const std::int64_t> dims,
               std::span<const std::uint8_t> data);
+  // Its data are written by the caller: behind header(), in the order of the calls, each padded() with zeros.
+  void tensor(std::string_view name, std::uint32_t type, std::span<const std::int64_t> dims, std::uint64_t bytes);
 
+  // All that is before the first tensor's data.
+  [[nodiscard]] std::vector<std::uint8_t> header() const;
+  [[nodiscard]] std::uint64_t padded(std::uint64_t bytes) const;
+  // The whole file.
   [[nodiscard]] std::vector<std::uint8_t> finish() const;
 
  private:
@@ -36,6 +42,7 @@ class GgufWriter {
     std::string name;
     std::uint32_t type;
     std::vector<std::int64_t> dims;
+    std::uint64_t bytes;
     std::span<const std::uint8_t> data;
   };
   void key(std::string_view key, MetaType type);
