@@ -62,6 +62,13 @@ void take_status(const FunctionInfo& info, ExecuteResult& r) {
   r.status_name = status_name(info.statuses, r.status, "unknown_status");
 }
 
+Status invoke_with_defaults(const FunctionInfo& info, Context& context, std::span<const Value> args, Value& out) {
+  List storage;
+  Result<std::span<const Value>> arranged = arrange(info, args, storage);
+  if (!arranged.ok()) return std::move(arranged).status();
+  return invoke(info, context, *arranged, out, nullptr);
+}
+
 }  // namespace
 
 ExecuteResult Runtime::execute(std::string_view module, std::string_view function, const Value& args,
@@ -108,21 +115,12 @@ Result<Value> Runtime::call(std::string_view module, std::string_view function, 
 }
 
 Result<Value> Runtime::call(const FunctionInfo& info, std::span<const Value> args) {
-  return args.size() == info.params.size() ? call_exactly(info, args) : call_with_defaults(info, args);
-}
-
-Result<Value> Runtime::call_exactly(const FunctionInfo& info, std::span<const Value> args) {
   Context context{arena_, handles_};
   Result<Value> out(std::in_place);
-  if (Status failed = invoke(info, context, args, *out, nullptr); !failed.ok()) out = std::move(failed);
+  Status failed = args.size() == info.params.size() ? invoke(info, context, args, *out, nullptr)
+                                                    : invoke_with_defaults(info, context, args, *out);
+  if (!failed.ok()) out = std::move(failed);
   return out;
-}
-
-Result<Value> Runtime::call_with_defaults(const FunctionInfo& info, std::span<const Value> args) {
-  List storage;
-  Result<std::span<const Value>> arranged = arrange(info, args, storage);
-  if (!arranged.ok()) return arranged.status();
-  return call_exactly(info, *arranged);
 }
 
 Result<Handle> Runtime::put(Value value, std::string name) { return handles_.put(std::move(value), std::move(name)); }

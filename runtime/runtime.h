@@ -48,8 +48,6 @@ class Runtime final : public RuntimeApi {
   friend class Function;
   Result<Value> call(const FunctionInfo& info, std::span<const Value> args);
   Status execute(const Value& args, const CallOptions& options, ExecuteResult& r);
-  Result<Value> call_exactly(const FunctionInfo& info, std::span<const Value> args);
-  Result<Value> call_with_defaults(const FunctionInfo& info, std::span<const Value> args);
 
   Registry registry_;
   Arena arena_;

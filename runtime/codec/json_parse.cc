@@ -94,7 +94,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool key(string_t& name) override {
     Open& top = open_.back();
     if (!top.keys.insert(name).second) return fail(start_of_string(), "the key " + krt::quoted(name) + " is repeated");
-    top.value.get_if<Dict>()->emplace_back(std::move(name), Value());
+    top.value.get_if<Dict>()->emplace_back(std::move(name), nullptr);
     return true;
   }
   bool end_object() override {

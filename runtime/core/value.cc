@@ -6,6 +6,10 @@
 
 namespace krt {
 
+void Value::copy(const Value& other) { std::construct_at(&v_, other.v_); }
+void Value::move(Value& other) noexcept { std::construct_at(&v_, std::move(other.v_)); }
+void Value::destroy() noexcept { std::destroy_at(&v_); }
+
 const Value* Value::find(std::string_view name) const {
   const Dict* dict = get_if<Dict>();
   if (dict == nullptr) return nullptr;

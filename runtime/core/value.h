@@ -40,8 +40,8 @@ enum class Kind : std::uint8_t { kNull, kBool, kInt, kFloat, kString, kTensor, k
 
 class Value {
  public:
-  Value() : v_() {}
-  Value(std::nullptr_t) : v_() {}
+  Value() : v_(std::monostate()) {}  // v_() would zero all of it
+  Value(std::nullptr_t) : Value() {}
   Value(bool v) : v_(v) {}
   Value(std::int64_t v) : v_(v) {}
   Value(int v) : v_(std::int64_t{v}) {}
@@ -58,8 +58,11 @@ class Value {
   Value(Handle v) : v_(v) {}
   Value(ObjectRef v) : v_(std::move(v)) {}
 
-  // As std::variant's own, but scalars stay in line: a call of four of them would spend half its time in visits.
-  Value(const Value& other) : v_(other.v_) {}
+  // As std::variant's own, but numbers stay in line and the rest out of it: a call of four of them would spend half its
+  // time in visits.
+  Value(const Value& other) {
+    if (!take_number(other)) copy(other);
+  }
   Value(Value&& other) noexcept { take(other); }
   Value& operator=(const Value& other) { return *this = Value(other); }
   Value& operator=(Value&& other) noexcept {
@@ -91,17 +94,24 @@ class Value {
       std::variant<std::monostate, bool, std::int64_t, double, std::string, Tensor, List, Dict, Handle, ObjectRef>;
 
   void release() {
-    if (kind() > Kind::kFloat && kind() != Kind::kHandle) std::destroy_at(&v_);
+    if (kind() > Kind::kFloat && kind() != Kind::kHandle) destroy();
   }
-  // Onto storage that holds nothing to destroy.
+  // Onto storage that holds nothing to destroy, as the three below.
   void take(Value& other) noexcept {
+    if (!take_number(other)) move(other);
+  }
+  bool take_number(const Value& other) noexcept {
     if (const auto* d = std::get_if<double>(&other.v_))
       std::construct_at(&v_, *d);
     else if (const auto* i = std::get_if<std::int64_t>(&other.v_))
       std::construct_at(&v_, *i);
     else
-      std::construct_at(&v_, std::move(other.v_));
+      return false;
+    return true;
   }
+  void copy(const Value& other);
+  void move(Value& other) noexcept;
+  void destroy() noexcept;
 
   union {
     Storage v_;

@@ -38,16 +38,21 @@ class NameIndex {
     hash = (hash ^ word) * 0x9E3779B97F4A7C15U;  // 2^64 over the golden ratio: Fibonacci hashing
     return hash ^ hash >> 32U;
   }
+  static std::uint64_t word_at(const char* p) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, p, 8);
+    return word;
+  }
   static std::uint64_t mix(std::uint64_t hash, std::string_view text) {
-    hash = mix(hash, text.size());
-    for (; text.size() >= 8; text.remove_prefix(8)) {
+    hash ^= text.size();
+    if (text.size() < 8) {
       std::uint64_t word = 0;
-      std::memcpy(&word, text.data(), 8);
-      hash = mix(hash, word);
+      for (const char c : text) word = word << 8U | static_cast<unsigned char>(c);
+      return mix(hash, word);
     }
-    std::uint64_t rest = 0;
-    for (const char c : text) rest = rest << 8U | static_cast<unsigned char>(c);
-    return mix(hash, rest);
+    const char* const last = text.data() + text.size() - 8;  // overlaps the word before it
+    for (const char* p = text.data(); p < last; p += 8) hash = mix(hash, word_at(p));
+    return mix(hash, word_at(last));
   }
   static std::uint64_t hash_of(std::string_view module, std::string_view name) { return mix(mix(0, module), name); }
 
