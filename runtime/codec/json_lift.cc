@@ -1,15 +1,14 @@
 #include "runtime/codec/json_lift.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "runtime/codec/json.h"
+#include "runtime/codec/json_number.h"
 
 namespace krt::detail {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 struct BareToken {
@@ -29,31 +28,6 @@ const BareToken* bare_token(std::string_view text) {
   return nullptr;
 }
 
-// Where the whole part of the JSON number at `start` ends ("-12" of "-12.5e3"); `start` itself where there is none.
-const char* end_of_whole_part(const char* const start, const char* const end) {
-  const char* p = start;
-  if (p != end && *p == '-') ++p;
-  if (p != end && *p == '0') return p + 1;
-  const char* const first = p;
-  while (p != end && is_digit(*p)) ++p;
-  return p != first ? p : start;
-}
-
-// Of a number that is neither 0 nor in the range of a double: is it too large (else it is too small)?
-bool is_too_large(std::string_view number) {
-  const std::size_t e = std::min(number.find_first_of("eE"), number.size());
-  const std::string_view digits = number.substr(0, e);
-  std::int32_t exponent = 0;
-  if (e != number.size()) {
-    const char* const first = number.data() + e + (number[e + 1] == '+' ? 2 : 1);
-    const auto parsed = std::from_chars(first, number.data() + number.size(), exponent);
-    if (parsed.ec != std::errc()) return number[e + 1] != '-';
-  }
-  const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
-  const auto first_significant = static_cast<std::int64_t>(digits.find_first_of("123456789"));
-  return exponent + point - first_significant > 0;
-}
-
 // The numbers of one flat array: integers as long as nothing else was seen.
 class Numbers {
  public:
@@ -64,24 +38,7 @@ class Numbers {
     }
     doubles_.push_back(x);
   }
-  // False: no int64 holds it.
-  bool add_integer(std::string_view token) {
-    std::int64_t i = 0;
-    if (std::from_chars(token.data(), token.data() + token.size(), i).ec != std::errc()) return false;
-    all_integers_ ? integers_.push_back(i) : doubles_.push_back(static_cast<double>(i));
-    return true;
-  }
-  // Of the number at `start`: where it ends, or null where no double holds it.
-  const char* add_double(const char* const start, const char* const end) {
-    double d = 0;
-    const auto [p, error] = std::from_chars(start, end, d);
-    if (error != std::errc()) {
-      if (is_too_large({start, p})) return nullptr;
-      d = *start == '-' ? -0.0 : 0.0;
-    }
-    add(d);
-    return p;
-  }
+  void add(std::int64_t x) { all_integers_ ? integers_.push_back(x) : doubles_.push_back(static_cast<double>(x)); }
   Value take() { return all_integers_ ? Value(std::move(integers_)) : Value(std::move(doubles_)); }
 
  private:
@@ -169,22 +126,17 @@ class Lifter {
     };
     for (;; ++p) {
       skip_space();
-      const char* const first = p;
-      const char* const whole = end_of_whole_part(first, end);
-      const bool integer = whole == end || (*whole != '.' && *whole != 'e' && *whole != 'E');
-      if (whole == first) {
-        const BareToken* token = bare_token({first, end});
-        if (token == nullptr) return {};
+      JsonNumber number;
+      if (const char* const behind = read_json_number(p, end, number); behind != p) {
+        if (!number.fits) return too_large(p, number.integer);
+        number.integer ? numbers.add(number.whole) : numbers.add(number.value);
+        p = behind;
+      } else if (const BareToken* token = bare_token({p, end})) {
         numbers.add(token->value);
         p += token->spelling.size();
-      } else if (integer) {
-        p = numbers.add_integer({first, whole}) ? whole : nullptr;
       } else {
-        // from_chars takes "1." too; whatever else is no JSON ends before the next comma.
-        if (*whole == '.' && (whole + 1 == end || !is_digit(whole[1]))) return {};
-        p = numbers.add_double(first, end);
+        return {};
       }
-      if (p == nullptr) return too_large(first, integer);
       skip_space();
       if (p == end || (*p != ',' && *p != ']')) return {};
       if (*p == ']') break;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -34,22 +35,18 @@ class Writer {
     if constexpr (std::is_same_v<T, F16> || std::is_same_v<T, BF16>) {
       number(to_f32(x));
     } else if constexpr (std::is_integral_v<T>) {
-      digits(static_cast<std::int64_t>(x));
+      char buffer[24];
+      out_.append(buffer, std::to_chars(buffer, std::end(buffer), static_cast<std::int64_t>(x)).ptr);
     } else if (std::isfinite(x)) {
-      const std::size_t start = out_.size();
-      digits(x);
-      if (out_.find_first_of(".e", start) == out_.npos) out_ += ".0";
+      char buffer[32];  // 24 bytes at most, and ".0"
+      char* end = std::to_chars(buffer, std::end(buffer), x).ptr;
+      if (std::none_of(buffer, end, [](char c) { return c == '.' || c == 'e'; })) end = std::copy_n(".0", 2, end);
+      out_.append(buffer, end);
     } else {
       out_ += quote_;
       out_ += std::isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity";
       out_ += quote_;
     }
-  }
-
-  template <class T>
-  void digits(T x) {
-    char buffer[32];
-    out_.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, x).ptr);
   }
 
   void string(std::string_view text) {
