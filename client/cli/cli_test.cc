@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "client/cli/program.h"
 #include "client/cli/text.h"
@@ -353,6 +354,65 @@ TEST(Cli, GenerateWritesIdsGapsAndTimings) {
   EXPECT_TRUE(identical(r["finish"], "length"));
   EXPECT_TRUE(identical(r["prompt_ids"], std::vector<std::int64_t>{3, 14, 15}));
   EXPECT_EQ(r["ids"].get_if<Tensor>()->elements(), 5);
+}
+
+// The Shakespeare model with a chat template.
+std::string chat_model(const testing::TempDir& dir) {
+  const std::string bytes = testing::fixture_bytes("shakespeare/q8_0.gguf");
+  const std::span file(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  const engine::Gguf gguf = engine::Gguf::parse(file, "fixture").value();
+  engine::GgufWriter w;
+  for (const engine::MetaValue& v : gguf.metadata()) w.copy(v);
+  w.add("tokenizer.chat_template", std::string_view("<|im_start|><|im_end|>"));
+  for (const engine::GgufTensor& t : gguf.tensors()) w.tensor(t.name, t.format->info.type, t.dims, t.data);
+  const std::vector<std::uint8_t> out = w.finish();
+  std::ofstream(dir.file("chat.gguf"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(out.data()), std::ssize(out));
+  return dir.file("chat.gguf");
+}
+
+TEST(Cli, ChatAnswersALineAtATime) {
+  if (!engine::unicode_ready().ok()) GTEST_SKIP() << engine::unicode_ready().message();
+  const testing::TempDir dir;
+  const std::string model = chat_model(dir);
+  const std::vector<std::string> base{"chat", "-m", model, "-n", "6", "--system", "You are HAMLET."};
+  const Ran text = run_with_input("My lord?\n\nAnd the queen?\n/clear\nMy lord?\n/exit\nMy lord?", base);
+  EXPECT_EQ(text.exit, kDone) << text.err;
+  EXPECT_NE(text.err.find("; decode 18 tokens, "), std::string::npos) << text.err;
+  std::vector<std::string> with_json = base;
+  with_json.insert(with_json.end(), {"--format", "json"});
+  const Ran lines = run_with_input("My lord?\nAnd the queen?\n/clear\nMy lord?", with_json);
+  std::vector<Value> turns;
+  std::istringstream in(lines.out);
+  for (std::string line; std::getline(in, line);) turns.push_back(json(line + "\n"));
+  ASSERT_EQ(turns.size(), 3U) << lines.out << lines.err;
+  std::string answers;
+  for (const Value& turn : turns) answers += *turn["assistant"].get_if<std::string>() + "\n";
+  EXPECT_EQ(text.out, answers);
+  EXPECT_TRUE(identical(turns[0]["assistant"], turns[2]["assistant"]));
+  EXPECT_TRUE(identical(turns[0]["read"], turns[2]["read"]));
+  EXPECT_TRUE(identical(turns[1]["finish"], "length"));
+  EXPECT_FALSE(identical(turns[1]["read"], turns[0]["read"]));  // without the system message
+  // The same options as generate's: a seed draws the same text.
+  std::vector<std::string> drawn = base;
+  drawn.insert(drawn.end(), {"--temp", "1", "--seed", "7"});
+  EXPECT_EQ(run_with_input("My lord?", drawn).out, run_with_input("My lord?", drawn).out);
+  EXPECT_NE(run_with_input("My lord?", drawn).out, answers.substr(0, answers.find('\n') + 1));
+}
+
+TEST(Cli, ChatSaysWhatIsWrong) {
+  const testing::TempDir dir;
+  const std::string model = dir.file("model.gguf");
+  std::ofstream(model, std::ios::binary) << testing::fixture_bytes("shakespeare/q8_0.gguf");
+  const Ran untold = run_with_input("My lord?", {"chat", "-m", model});
+  EXPECT_EQ(untold.exit, kFailed);
+  EXPECT_TRUE(untold.err.ends_with("krt: invalid_arguments: the model file has no chat template\n")) << untold.err;
+  EXPECT_EQ(run({"chat"}).exit, kUsage);
+  EXPECT_EQ(run({"chat", "-m", model, "--context", "-1"}).exit, kUsage);
+  if (!engine::unicode_ready().ok()) GTEST_SKIP() << engine::unicode_ready().message();
+  const Ran full = run_with_input("My lord?\n", {"chat", "-m", chat_model(dir), "--context", "10"});
+  EXPECT_EQ(full.exit, kFailed);
+  EXPECT_TRUE(full.err.ends_with(" tokens, and room is for 10\n")) << full.err;
 }
 
 TEST(Cli, GenerateSaysWhatIsWrong) {

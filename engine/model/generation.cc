@@ -57,10 +57,12 @@ Status Generation::prefill(Context& context, std::span<const std::int64_t> promp
   ids_.assign(prompt.begin(), prompt.end());
   prompt_ = prompt.size();
   if (options_.max_tokens <= 0) finish_ = Finish::kBudget;
-  if (Status refused = check_read(model_.checkpoint(), *sequence_, prompt); !refused.ok()) return refused;
-  for (std::size_t at = 0; at < prompt.size(); at += kReport) {
-    const auto piece = prompt.subspan(at, std::min(kReport, prompt.size() - at));
+  std::span<const std::int64_t> unread = prompt.subspan(static_cast<std::size_t>(sequence_->position()));
+  if (Status refused = check_read(model_.checkpoint(), *sequence_, unread); !refused.ok()) return refused;
+  while (!unread.empty()) {
+    const auto piece = unread.first(std::min(kReport, unread.size()));
     if (Status failed = sequence_->read(context, piece); !failed.ok()) return failed;
+    unread = unread.subspan(piece.size());
     if (progress) progress(sequence_->position(), std::ssize(prompt));
   }
   return {};

@@ -45,7 +45,8 @@ class Generation {
   // `model` outlives this.
   Generation(const Model& model, std::unique_ptr<Sequence> sequence, GenerateOptions options);
 
-  // Reads the prompt, 1 or more ids, once.
+  // Reads the prompt, once: what the sequence has not read of it, which is 1 or more ids. What it has read must be the
+  // prompt's beginning.
   Status prefill(Context& context, std::span<const std::int64_t> prompt, const Progress& progress = {});
   // The next token, or none where the text has ended. sequence().logits() are then those that it was chosen by.
   Result<std::optional<std::int64_t>> next(Context& context);
@@ -56,6 +57,8 @@ class Generation {
   // Prompt and text.
   [[nodiscard]] std::span<const std::int64_t> ids() const { return ids_; }
   [[nodiscard]] const Sequence& sequence() const { return *sequence_; }
+  // For a text that goes on from this one: it has read ids(), but perhaps the last. Nothing is generated after it.
+  [[nodiscard]] std::unique_ptr<Sequence> take_sequence() { return std::move(sequence_); }
 
  private:
   Result<std::int64_t> choose(Context& context, const Tensor& logits);
