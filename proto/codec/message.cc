@@ -5,6 +5,8 @@
 #include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 
+#include <algorithm>
+
 #include "runtime/core/utf8.h"
 
 namespace krt::wire {
@@ -95,6 +97,8 @@ class Input {
 Status check(const grpc::ByteBuffer& bytes, const Descriptor& type) {
   if (bytes.Length() == 0) return {};
   Input in(bytes);
+  // Within a limit a string of many slices is read into memory of its size at once.
+  in.stream().PushLimit(static_cast<int>(std::min<std::size_t>(bytes.Length(), INT32_MAX)));
   return Checker(in.stream()).message(type, 0);
 }
 
