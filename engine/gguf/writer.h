@@ -16,14 +16,14 @@ class GgufWriter {
   explicit GgufWriter(std::uint32_t alignment = 32);
 
   // A key of any type; `bytes` is the value as it stands in the file.
-  void raw(std::string_view key, MetaType type, std::span<const std::uint8_t> bytes);
-  void add(std::string_view key, std::string_view text);
-  void add(std::string_view key, std::uint32_t value);
-  void add(std::string_view key, float value);
-  void add(std::string_view key, bool value);
-  void add(std::string_view key, const std::vector<std::string>& texts);
-  void add(std::string_view key, const std::vector<float>& values);
-  void add(std::string_view key, const std::vector<std::int32_t>& values);
+  void raw(std::string_view name, MetaType type, std::span<const std::uint8_t> bytes);
+  void add(std::string_view name, std::string_view text);
+  void add(std::string_view name, std::uint32_t value);
+  void add(std::string_view name, float value);
+  void add(std::string_view name, bool value);
+  void add(std::string_view name, const std::vector<std::string>& texts);
+  void add(std::string_view name, const std::vector<float>& values);
+  void add(std::string_view name, const std::vector<std::int32_t>& values);
   void copy(const MetaValue& value);
   // `dims` as in the file: the length of a row first. `data` is kept by reference until finish().
   void tensor(std::string_view name, std::uint32_t type, std::span<const std::int64_t> dims,
@@ -46,7 +46,7 @@ class GgufWriter {
     std::span<const std::uint8_t> data;
   };
   void key(std::string_view key, MetaType type);
-  void array(std::string_view key, MetaType element, std::size_t count);
+  void array(std::string_view name, MetaType element, std::size_t count);
 
   std::uint32_t alignment_;
   std::vector<std::uint8_t> metadata_;

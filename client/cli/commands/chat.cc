@@ -35,7 +35,7 @@ class Chat {
       if (*line == "/clear") {
         conversation->clear();
       } else if (!line->empty()) {
-        const Status failed = turn(*conversation, *line);
+        Status failed = turn(*conversation, *line);
         if (!failed.ok() && !asks_) return failed;
         if (!failed.ok()) program_.failed(failed);
       }
