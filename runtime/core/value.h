@@ -14,7 +14,7 @@
 namespace krt {
 
 class Value;
-using List = std::vector<Value>;
+using List = std::vector<Value>;  // a list in a list is List{Value(list)}: to clang List{list} is a copy
 using Dict = std::vector<std::pair<std::string, Value>>;  // in the order written; names are unique
 
 // A value that lives in a runtime and is named so that it is sent once. `runtime` tells a handle of another

@@ -65,15 +65,15 @@ TEST_F(Call, AListGivenToAFunctionOfOneList) {
     Value args;
     std::int64_t want;
   } rows[] = {
-      {Doubles{1, 2, 3}, 3},         // one argument that is no list of arguments
-      {List{Doubles{1, 2, 3}}, 3},   // positional
-      {List{List{1, 2, 3}}, 3},      // positional
-      {List{1, 2, 3}, 3},            // cannot be positional: three values for one parameter
-      {List{1}, 1},                  // cannot be positional: 1 is no list
-      {List{"NaN"}, 1},              //
-      {List{}, 0},                   // an empty list of numbers
-      {Dict{{"x", List{1, 2}}}, 2},  //
-      {List{List{}}, 0},             //
+      {Doubles{1, 2, 3}, 3},            // one argument that is no list of arguments
+      {List{Doubles{1, 2, 3}}, 3},      // positional
+      {List{Value(List{1, 2, 3})}, 3},  // positional
+      {List{1, 2, 3}, 3},               // cannot be positional: three values for one parameter
+      {List{1}, 1},                     // cannot be positional: 1 is no list
+      {List{"NaN"}, 1},                 //
+      {List{}, 0},                      // an empty list of numbers
+      {Dict{{"x", List{1, 2}}}, 2},     //
+      {List{Value(List{})}, 0},         //
   };
   for (const auto& row : rows) {
     const ExecuteResult r = runtime_.execute("t", "length", row.args);

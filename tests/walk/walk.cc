@@ -57,7 +57,7 @@ bool matches(const Value& value, std::string_view type) {
 std::vector<Value> wrong_values(const Param& param) {
   const std::string_view type = bare_type(param.type);
   if (type == "any") return {};
-  std::vector<Value> wrong{Dict{{"a", 1}}, List{List{1}}};
+  std::vector<Value> wrong{Dict{{"a", 1}}, List{Value(List{1})}};
   if (!param.type.ends_with('?')) wrong.emplace_back();
   const auto add = [&](std::initializer_list<Value> more) { wrong.insert(wrong.end(), more); };
   if (type != "string") add({"text", ""});
