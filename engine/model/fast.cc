@@ -111,7 +111,8 @@ class FastSequence final : public Sequence {
     for (std::int64_t layer = 0; layer < c_.layers; ++layer)
       caches_.emplace_back(options.cache, static_cast<std::size_t>(c_.kv_heads), static_cast<std::size_t>(capacity),
                            static_cast<std::size_t>(c_.head_dim));
-    // The workspace grows to the largest call: one over the whole capacity. No step allocates then.
+    // What grows to the largest call does so here: no step allocates.
+    rounded_.resize(chunk_, static_cast<std::size_t>(std::max({c_.width, c_.q_width(), c_.ff})));
     attend(context, 0, static_cast<std::size_t>(capacity) - 1, 1, 0);
   }
 
@@ -123,7 +124,7 @@ class FastSequence final : public Sequence {
       forward(context, ids.first(rows));
       ids = ids.subspan(rows);
       position_ += static_cast<std::int64_t>(rows);
-      if (ids.empty()) multiply(context, {{&model_.weights().output, logits_.data()}}, h_.row(rows - 1), 1);
+      if (ids.empty()) multiply(context, {{&model_.weights().output, logits_.data()}}, h_.row(rows - 1), 1, rounded_);
     }
     return model_.checkpoint().file->intact();
   }
@@ -190,14 +191,14 @@ class FastSequence final : public Sequence {
 
   void attention(Context& context, std::size_t layer, std::size_t rows) {
     const Layer& l = model_.weights().layers[layer];
-    multiply(context, {{&l.q, q_.data()}, {&l.k, k_.data()}, {&l.v, v_.data()}}, h_.first(rows), rows);
+    multiply(context, {{&l.q, q_.data()}, {&l.k, k_.data()}, {&l.v, v_.data()}}, h_.first(rows), rows, rounded_);
     finish_heads(context, layer, q_.first(rows), rows, l.q_bias, l.q_norm);
     finish_heads(context, layer, k_.first(rows), rows, l.k_bias, l.k_norm);
     add_bias(v_.first(rows), l.v_bias);
     const auto position = static_cast<std::size_t>(position_);
     decode::append(context, caches_[layer].view(), position, k_.first(rows), v_.first(rows));
     attend(context, layer, position, rows, c_.window_of(static_cast<std::int64_t>(layer)));
-    multiply(context, {{&l.o, out_.data()}}, attended_.first(rows), rows);
+    multiply(context, {{&l.o, out_.data()}}, attended_.first(rows), rows, rounded_);
   }
 
   void attend(Context& context, std::size_t layer, std::size_t position, std::size_t rows, std::int64_t window) {
@@ -207,10 +208,10 @@ class FastSequence final : public Sequence {
   }
 
   void feed_forward(Context& context, const Layer& l, std::size_t rows) {
-    multiply(context, {{&l.gate, gate_.data()}, {&l.up, up_.data()}}, h_.first(rows), rows);
+    multiply(context, {{&l.gate, gate_.data()}, {&l.up, up_.data()}}, h_.first(rows), rows, rounded_);
     const auto act = c_.architecture->gate == Gate::kSilu ? decode::silu_mul_into : decode::gelu_mul_into;
     act(context, gate_.first(rows), up_.first(rows), gated_.first(rows));
-    multiply(context, {{&l.down, out_.data()}}, gated_.first(rows), rows);
+    multiply(context, {{&l.down, out_.data()}}, gated_.first(rows), rows, rounded_);
   }
 
   const FastModel& model_;
@@ -218,6 +219,7 @@ class FastSequence final : public Sequence {
   std::int64_t capacity_, position_ = 0;
   std::size_t chunk_;
   Angles angles_, local_angles_;
+  quant::RoundedColumns rounded_;
   Rows x_, h_, out_, q_, k_, v_, attended_, normed_, gate_, up_, gated_;
   Vector logits_;
   std::vector<decode::OwnedKvCache> caches_;  // of every layer

@@ -10,6 +10,7 @@
 
 #include "engine/gguf/gguf.h"
 #include "modules/quant/matvec/matvec.h"
+#include "modules/quant/matvec_i16/matvec_i16.h"
 #include "runtime/exec/context.h"
 
 namespace krt::engine {
@@ -22,12 +23,15 @@ class Linear {
 
   [[nodiscard]] std::size_t rows() const { return rows_; }  // outputs
   [[nodiscard]] std::size_t cols() const { return cols_; }  // inputs
-  // Outputs [r.begin, r.end) of n columns: y[j * rows() + r].
-  void run(Range r, const float* x, std::size_t n, float* y) const;
+  [[nodiscard]] bool rounds() const { return rounding_kernel_ != nullptr; }
+  // Outputs [r.begin, r.end) of n columns: y[j * rows() + r]. `rounded` holds the columns where the weight rounds.
+  void run(Range r, const float* x, std::size_t n, const quant::RoundedColumns& rounded, float* y) const;
 
  private:
   const std::uint8_t* data_ = nullptr;
   std::size_t rows_ = 0, cols_ = 0, row_bytes_ = 0;
+  // Block formats of integers take x in 16 bits, others in f32: one of these two.
+  quant::MatVecI16* rounding_kernel_ = nullptr;
   quant::MatVec* kernel_ = nullptr;
 };
 
@@ -37,7 +41,8 @@ struct Product {
   float* y;
 };
 // Products of one input, in one fork and join: each thread computes a band of every matrix's rows. A value's bits
-// depend on neither the number of threads nor that of columns. No allocation.
-void multiply(Context& context, std::initializer_list<Product> products, std::span<const float> x, std::size_t n);
+// depend on neither the number of threads nor that of columns. `scratch` keeps its memory from call to call.
+void multiply(Context& context, std::initializer_list<Product> products, std::span<const float> x, std::size_t n,
+              quant::RoundedColumns& scratch);
 
 }  // namespace krt::engine

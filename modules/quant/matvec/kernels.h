@@ -1,9 +1,10 @@
 #pragma once
-// What the forms of quant.matvec share.
+// What the forms of quant.matvec share, and quant.matvec_i16 with them.
 
 #include <cstddef>
 
 #include "modules/quant/block.h"
+#include "modules/quant/formats/formats.h"
 #include "modules/quant/matvec/matvec.h"
 
 namespace krt::quant {
@@ -16,5 +17,28 @@ KRT_INLINE float sum_lanes(const float* lanes) {
 }
 
 MatVec* matvec_plain(std::size_t index);  // for WeightFormats[index]
+
+// The arguments' status; `format` is null for an unknown name.
+std::int64_t check_matvec(const Format* format, std::span<const std::uint8_t> data, std::span<const float> x,
+                          std::int64_t rows, std::int64_t cols);
+
+// Below this many weights a call runs in the caller: about 20 us of work.
+inline constexpr std::size_t kParallelMinWeights = std::size_t{1} << 16;
+
+// The result of a checked call: run(rows, their weights, their y) for a band of rows on every thread.
+template <class Run>
+MatVecResult for_row_bands(Context& context, std::span<const std::uint8_t> data, std::int64_t rows, std::int64_t cols,
+                           const Run& run) {
+  const auto m = static_cast<std::size_t>(rows);
+  const std::size_t row_bytes = data.size() / m;
+  std::vector<float> y(m);
+  const bool alone = m * static_cast<std::size_t>(cols) < kParallelMinWeights;
+  const std::size_t parts = alone ? 1 : static_cast<std::size_t>(context.arena.threads());
+  context.arena.parallel(parts, [&](std::size_t part) {
+    const Range r = band(m, parts, part);
+    run(r, data.data() + r.begin * row_bytes, y.data() + r.begin);
+  });
+  return {std::move(y), rows, kOk};
+}
 
 }  // namespace krt::quant

@@ -1,16 +1,12 @@
 #include "modules/quant/matvec/matvec.h"
 
 #include "modules/quant/formats/formats.h"
+#include "modules/quant/matvec/kernels.h"
 #include "runtime/registry/module_builder.h"
 
 namespace krt::quant {
-namespace {
-
-// Below this many weights a call runs in the caller: about 20 us of work.
-constexpr std::size_t kParallelMinWeights = std::size_t{1} << 16;
-
-std::int64_t check(const Format* format, std::span<const std::uint8_t> data, std::span<const float> x,
-                   std::int64_t rows, std::int64_t cols) {
+std::int64_t check_matvec(const Format* format, std::span<const std::uint8_t> data, std::span<const float> x,
+                          std::int64_t rows, std::int64_t cols) {
   if (format == nullptr) return kUnknownFormat;
   if (!format->weights) return kNoMatVec;
   if (rows < 1 || cols < 1) return kEmptyDimension;
@@ -21,24 +17,15 @@ std::int64_t check(const Format* format, std::span<const std::uint8_t> data, std
   return std::ssize(x) != cols ? kOperandLengthMismatch : kOk;
 }
 
-}  // namespace
-
 MatVecResult matvec(Context& context, std::string_view type, std::span<const std::uint8_t> data,
                     std::span<const float> x, std::int64_t rows, std::int64_t cols) {
   const Format* format = format_named(type);
-  const std::int64_t status = check(format, data, x, rows, cols);
+  const std::int64_t status = check_matvec(format, data, x, rows, cols);
   if (status != kOk) return {{}, 0, status};
   const Variant<MatVec>& variant = pick(context, matvec_variants(format->index));
-  const auto m = static_cast<std::size_t>(rows);
-  const auto n = static_cast<std::size_t>(cols);
-  const std::size_t row_bytes = data.size() / m;
-  std::vector<float> y(m);
-  const std::size_t parts = m * n < kParallelMinWeights ? 1 : static_cast<std::size_t>(context.arena.threads());
-  context.arena.parallel(parts, [&](std::size_t part) {
-    const Range r = band(m, parts, part);
-    variant.run(data.data() + r.begin * row_bytes, r.end - r.begin, n, x.data(), 1, y.data() + r.begin, m);
+  return for_row_bands(context, data, rows, cols, [&](Range r, const std::uint8_t* weights, float* y) {
+    variant.run(weights, r.end - r.begin, x.size(), x.data(), 1, y, 1);
   });
-  return {std::move(y), rows, kOk};
 }
 
 void register_matvec(Registry& registry) {

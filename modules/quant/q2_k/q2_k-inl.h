@@ -4,8 +4,8 @@ struct Unpack<Q2_K> {
   static HWY_INLINE void scales(const std::uint8_t* block, float* scale, float* minimum) {
     std::int8_t low_high[32];
     nibbles(block, 0, low_high);
-    scaled<16>(low_high, load_f16(block + 80), scale);
-    scaled<16>(low_high + 16, load_f16(block + 82), minimum);
+    scaled<16>(low_high, load_half(block + 80), scale);
+    scaled<16>(low_high + 16, load_half(block + 82), minimum);
   }
   static HWY_INLINE void codes(const std::uint8_t* block, std::int8_t* q) {
     for (int half = 0; half < 2; ++half)

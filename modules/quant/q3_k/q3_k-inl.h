@@ -11,7 +11,7 @@ struct Unpack<Q3_K> {
     std::int8_t values[16];
     for (int half = 0; half < 2; ++half)
       for (int j = 0; j < 8; ++j) values[half * 8 + j] = static_cast<std::int8_t>((codes[half] >> (8 * j) & 63U)) - 32;
-    scaled<16>(values, load_f16(block + 108), scale);
+    scaled<16>(values, load_half(block + 108), scale);
   }
   static HWY_INLINE void codes(const std::uint8_t* block, std::int8_t* q) {
     bytes32([&](auto d, std::size_t i) HWY_ATTR {

@@ -2,7 +2,7 @@ template <>
 struct Unpack<Q6_K> {
   static constexpr std::size_t kGroup = 16;
   static HWY_INLINE void scales(const std::uint8_t* block, float* scale) {
-    scaled<16>(reinterpret_cast<const std::int8_t*>(block + 192), load_f16(block + 208), scale);
+    scaled<16>(reinterpret_cast<const std::int8_t*>(block + 192), load_half(block + 208), scale);
   }
   static HWY_INLINE void codes(const std::uint8_t* block, std::int8_t* q) {
     for (int half = 0; half < 2; ++half)

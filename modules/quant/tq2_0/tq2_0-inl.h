@@ -1,7 +1,9 @@
 template <>
 struct Unpack<TQ2_0> {
-  static constexpr std::size_t kGroup = 256;
-  static HWY_INLINE void scales(const std::uint8_t* block, float* scale) { *scale = load_f16(block + 64); }
+  static constexpr std::size_t kGroup = 32;
+  static HWY_INLINE void scales(const std::uint8_t* block, float* scale) {
+    for (int group = 0; group < 8; ++group) scale[group] = load_half(block + 64);
+  }
   static HWY_INLINE void codes(const std::uint8_t* block, std::int8_t* q) {
     for (int half = 0; half < 2; ++half)
       bytes32([&](auto d, std::size_t i) HWY_ATTR {

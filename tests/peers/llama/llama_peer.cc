@@ -23,9 +23,7 @@
 
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 [[noreturn]] void fail(const char* what) {
   std::fprintf(stderr, "llama_peer: %s\n", what);
@@ -123,9 +121,11 @@ int time(const char* path, std::vector<int> depths) {
 
 int main(int argc, char** argv) {
   if (argc < 3) fail("usage: llama_peer MODEL read [f16|f32] | llama_peer MODEL time [DEPTH...]");
-  llama_log_set([](ggml_log_level level, const char* text, void*) {
-    if (level >= GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
-  }, nullptr);
+  llama_log_set(
+      [](ggml_log_level level, const char* text, void*) {
+        if (level >= GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
+      },
+      nullptr);
   ggml_backend_load_all_from_path(LLAMA_LIBRARIES);
   if (std::strcmp(argv[2], "time") == 0) {
     std::vector<int> depths;
