@@ -71,6 +71,7 @@ namespace detail {
 template <class Fn>
 std::vector<VariantInfo> infos(const std::vector<Variant<Fn>>& variants) {
   std::vector<VariantInfo> out;
+  out.reserve(variants.size());
   for (const Variant<Fn>& v : variants)
     out.push_back({v.name, [isa = v.isa, gate = v.gate](std::span<const std::int64_t> shape) {
                      return refusal(isa, gate, shape);
