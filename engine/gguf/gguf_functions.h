@@ -33,7 +33,7 @@ Result<GgufOpened> open(Context& context, std::string_view path);
 Result<Dict> metadata(Context& context, Handle gguf, std::int64_t longest);
 // {name, type, shape (a row's length last, as tensors of krt have it), bytes, offset} of every tensor.
 Result<List> tensors(Context& context, Handle gguf);
-// The tensor's values as f32 in its shape.
-Result<Tensor> read(Context& context, Handle gguf, std::string_view tensor);
+// The values of the tensor called `name` as f32 in its shape.
+Result<Tensor> read(Context& context, Handle gguf, std::string_view name);
 
 }  // namespace krt::engine
