@@ -36,6 +36,7 @@ struct Peer {
 
   Peer(const char* path, std::uint32_t capacity, ggml_type cache) {
     llama_model_params of_model = llama_model_default_params();
+    of_model.progress_callback = [](float, void*) { return true; };  // else it prints dots
     llama_context_params p = llama_context_default_params();
     // Defaults that a header of another version than the library would not find in these places.
     if (p.n_ubatch != 512 || p.n_seq_max != 1 || p.type_k != GGML_TYPE_F16 || !p.offload_kqv)
