@@ -49,7 +49,7 @@ class Floats {
 class FloatsInPlace {
  public:
   FloatsInPlace() = default;
-  template <class R>
+  template <class R>  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): what moves is no span
   requires std::convertible_to<R&&, std::span<float>> FloatsInPlace(R&& f32)
       : values_(std::forward<R>(f32)), memory_(std::as_writable_bytes(values_)) {}
   FloatsInPlace(std::span<F16> half);
