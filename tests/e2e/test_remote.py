@@ -148,15 +148,17 @@ def test_handles(remote, local):
     name = str(handle)
     handle.free()
     assert name not in [h["handle"] for h in remote.list_handles()]
-    other = remote.put([1.0])
-    name = str(other)
-    del other
+    others = [remote.put([float(i)]) for i in range(200)]
+    names = {str(other) for other in others}
+    assert names <= {h["handle"] for h in remote.list_handles()}
+    del others
     gc.collect()
     for _ in range(1000):  # free() in a destructor waits for nobody; the server answers in its own time
-        if name not in [h["handle"] for h in remote.list_handles()]:
+        left = names & {h["handle"] for h in remote.list_handles()}
+        if not left:
             break
     else:
-        pytest.fail("a handle that was dropped is still there")
+        pytest.fail(f"{len(left)} of 200 handles that were dropped are still there")
 
 
 def test_batches_are_one_message(local, remote):

@@ -44,6 +44,7 @@ class RemoteEngine:
         self._timeout = timeout
         self._channel = grpc.insecure_channel(address, _OPTIONS)
         self._methods: dict[str, Any] = {}
+        self._discards: set[Any] = set()  # grpcio cancels a call whose future nobody holds
 
     def execute(
         self,
@@ -130,7 +131,9 @@ class RemoteEngine:
 
     def discard(self, runtime: int, id: int) -> None:
         """free(), for a handle that is destroyed: waits for nobody."""
-        self._method("FreeHandle").future(self._of_handle("FreeHandleRequest", runtime, id), timeout=10)
+        call = self._method("FreeHandle").future(self._of_handle("FreeHandleRequest", runtime, id), timeout=10)
+        self._discards.add(call)
+        call.add_done_callback(self._discards.discard)
 
     def list_handles(self) -> list[dict[str, Any]]:
         response = self._call("ListHandles", _wire.message("ListHandlesRequest")(), self._timeout)
