@@ -10,7 +10,7 @@
 
 #include "client/cli/program.h"
 #include "client/cli/text.h"
-#include "engine/gguf/writer.h"
+#include "engine/model/chat_model.h"
 #include "engine/tokenizer/unicode.h"
 #include "modules/builtin.h"
 #include "runtime/codec/json.h"
@@ -321,7 +321,7 @@ TEST(Cli, QuantizeWritesAFileThatGenerates) {
 
   const Ran again = run({"quantize", from, to, "q4_0"});
   EXPECT_EQ(again.exit, kFailed);
-  EXPECT_EQ(again.err, "krt: invalid_arguments: '" + to + "' exists, and would be written over\n");
+  EXPECT_EQ(again.err, "krt: invalid_arguments: '" + to + "' exists; to write over it has to be asked for (--force)\n");
   EXPECT_EQ(run({"quantize", from, to, "q4_0", "--force"}).exit, kDone);
   EXPECT_EQ(run({"quantize", dir.file("missing"), to, "q4_0", "--force"}).exit, kFailed);
   const Ran unknown = run({"quantize", from, to, "iq4_xs", "--force"});
@@ -356,18 +356,10 @@ TEST(Cli, GenerateWritesIdsGapsAndTimings) {
   EXPECT_EQ(r["ids"].get_if<Tensor>()->elements(), 5);
 }
 
-// The Shakespeare model with a chat template.
 std::string chat_model(const testing::TempDir& dir) {
-  const std::string bytes = testing::fixture_bytes("shakespeare/q8_0.gguf");
-  const std::span file(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  const engine::Gguf gguf = engine::Gguf::parse(file, "fixture").value();
-  engine::GgufWriter w;
-  for (const engine::MetaValue& v : gguf.metadata()) w.copy(v);
-  w.add("tokenizer.chat_template", std::string_view("<|im_start|><|im_end|>"));
-  for (const engine::GgufTensor& t : gguf.tensors()) w.tensor(t.name, t.format->info.type, t.dims, t.data);
-  const std::vector<std::uint8_t> out = w.finish();
+  const std::vector<std::uint8_t> bytes = engine::chat_model("<|im_start|><|im_end|>");
   std::ofstream(dir.file("chat.gguf"), std::ios::binary)
-      .write(reinterpret_cast<const char*>(out.data()), std::ssize(out));
+      .write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
   return dir.file("chat.gguf");
 }
 

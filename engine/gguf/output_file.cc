@@ -23,7 +23,7 @@ Result<OutputFile> OutputFile::create(const std::string& path, bool overwrite) {
   std::error_code ignored;
   const std::filesystem::file_status there = std::filesystem::status(path, ignored);
   if (std::filesystem::exists(there) && !overwrite)
-    return invalid(krt::quoted(path) + " exists, and would be written over");
+    return invalid(krt::quoted(path) + " exists; to write over it has to be asked for (--force)");
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
     return invalid(krt::quoted(path) + " is no regular file");
   std::string temporary = path + ".part-" + std::to_string(::getpid());

@@ -177,7 +177,7 @@ TEST_F(Quantize, WhatIsThereStaysUnlessForced) {
   TestContext context;
   write(target(), {1, 2, 3});
   EXPECT_EQ(run(context, all("Q8_0"), target()).status().message(),
-            "'" + target() + "' exists, and would be written over");
+            "'" + target() + "' exists; to write over it has to be asked for (--force)");
   EXPECT_EQ(read(target()), (Bytes{1, 2, 3}));
   EXPECT_TRUE(run(context, all("Q8_0"), target(), true).ok());
   EXPECT_EQ(run(context, all("Q8_0"), dir_.path(), true).status().message(),

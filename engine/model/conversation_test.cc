@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "engine/gguf/writer.h"
+#include "engine/model/chat_model.h"
 #include "engine/model/prompt.h"
 #include "engine/tokenizer/unicode.h"
 #include "runtime/testing/fixture.h"
@@ -23,15 +23,8 @@ constexpr const char* kChatMl = "<|im_start|><|im_end|>";
 constexpr const char* kLlama2 = "[INST] <<SYS>>";
 
 std::shared_ptr<const Model> model_with(Context& context, const char* chat_template) {
-  const std::string bytes = krt::testing::fixture_bytes("shakespeare/q8_0.gguf");
-  const std::span file(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  const Gguf gguf = Gguf::parse(file, "fixture").value();
-  GgufWriter w;
-  for (const MetaValue& v : gguf.metadata()) w.copy(v);
-  if (chat_template != nullptr) w.add("tokenizer.chat_template", std::string_view(chat_template));
-  for (const GgufTensor& t : gguf.tensors()) w.tensor(t.name, t.format->info.type, t.dims, t.data);
   const krt::testing::TempDir dir;
-  const std::vector<std::uint8_t> out = w.finish();
+  const std::vector<std::uint8_t> out = chat_model(chat_template);
   std::ofstream(dir.file("m.gguf"), std::ios::binary).write(reinterpret_cast<const char*>(out.data()), std::ssize(out));
   return load_fast(context, Checkpoint::open(dir.file("m.gguf")).value()).value();
 }

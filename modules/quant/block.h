@@ -4,6 +4,8 @@
 //   static constexpr BlockInfo kInfo{"Q4_0", 2, 32, 18};             // name, GGUF type id, values and bytes a block
 //   static void decode(const std::uint8_t* block, float* out);       // kInfo.values values, in order
 //
+// A format of small integers and scales also has an Unpack in its -inl.h, for vectors (unpack-inl.h).
+//
 // decode is the definition of the format: f32 arithmetic in the order written, no contraction. It reads exactly
 // kInfo.bytes bytes and works on any bytes whatever (a NaN scale gives NaNs). Blocks need no alignment.
 //

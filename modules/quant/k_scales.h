@@ -3,7 +3,7 @@
 // low six bits of bytes 0-3 and 4-7; of the last four, the low nibbles are in bytes 8-11 and the high pairs in the
 // top two bits of bytes 0-7.
 
-#include "modules/quant/block.h"
+#include "modules/quant/encode.h"
 
 namespace krt::quant {
 
@@ -25,6 +25,13 @@ inline void store_scale_min(std::uint8_t* packed, int sub, ScaleMin s) {
     put(sub - 4, s.scale >> 4 << 6);
     put(sub, s.minimum >> 4 << 6);
   }
+}
+// What stands before the levels of Q4_K and Q5_K, of a KBlock (k_search.h); into a block that was zero.
+template <class K>
+void store_k_scales(std::uint8_t* block, const K& k) {
+  store_f16(block, k.d);
+  store_f16(block + 2, k.dmin);
+  for (int sub = 0; sub < 8; ++sub) store_scale_min(block + 4, sub, {k.scale[sub], k.minimum[sub]});
 }
 
 }  // namespace krt::quant

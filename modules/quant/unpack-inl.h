@@ -93,25 +93,39 @@ HWY_INLINE void scaled(const std::int8_t* q, float scale, float* out, Minimum...
   }
 }
 
-// The eight scales and minima of k_scales.h behind the two f16 of a block.
-HWY_INLINE void k_scales(const std::uint8_t* block, float* scale, float* minimum) {
-  const auto a = load<std::uint32_t>(block + 4), b = load<std::uint32_t>(block + 8),
-             c = load<std::uint32_t>(block + 12);
-  const auto high = [](std::uint32_t x) { return (x >> 6U & 0x03030303U) << 4U; };
-  const std::uint32_t codes[4] = {a & 0x3F3F3F3FU, (c & 0x0F0F0F0FU) | high(a), b & 0x3F3F3F3FU,
-                                  (c >> 4U & 0x0F0F0F0FU) | high(b)};
-  std::int8_t q[16];
-  std::memcpy(q, codes, sizeof q);
-  scaled<8>(q, load_half(block), scale);
-  scaled<8>(q + 8, load_half(block + 2), minimum);
-}
-
 // Specialised by a format's -inl.h:
 //   kGroup                                    values that share a scale
 //   scales(block, float* scale[, minimum])    one of each for every group; value = scale * code - minimum
 //   codes(block, std::int8_t* q)              one for every value
 template <class F>
 struct Unpack;
+
+// Scales that several formats have.
+struct OneScale {
+  static constexpr std::size_t kGroup = 32;
+  static HWY_INLINE void scales(const std::uint8_t* block, float* scale) { *scale = load_half(block); }
+};
+struct ScaleAndMinimum {
+  static constexpr std::size_t kGroup = 32;
+  static HWY_INLINE void scales(const std::uint8_t* block, float* scale, float* minimum) {
+    *scale = load_half(block);
+    *minimum = -load_half(block + 2);
+  }
+};
+struct KScales {  // the eight scales and minima of k_scales.h behind two f16
+  static constexpr std::size_t kGroup = 32;
+  static HWY_INLINE void scales(const std::uint8_t* block, float* scale, float* minimum) {
+    const auto a = load<std::uint32_t>(block + 4), b = load<std::uint32_t>(block + 8),
+               c = load<std::uint32_t>(block + 12);
+    const auto high = [](std::uint32_t x) { return (x >> 6U & 0x03030303U) << 4U; };
+    const std::uint32_t codes[4] = {a & 0x3F3F3F3FU, (c & 0x0F0F0F0FU) | high(a), b & 0x3F3F3F3FU,
+                                    (c >> 4U & 0x0F0F0F0FU) | high(b)};
+    std::int8_t q[16];
+    std::memcpy(q, codes, sizeof q);
+    scaled<8>(q, load_half(block), scale);
+    scaled<8>(q + 8, load_half(block + 2), minimum);
+  }
+};
 
 #include "modules/quant/iq4_nl/iq4_nl-inl.h"
 #include "modules/quant/iq4_xs/iq4_xs-inl.h"
@@ -132,6 +146,10 @@ struct Unpack;
 template <class F>
 concept Unpacks = requires {
   Unpack<F>::kGroup;
+};
+template <class F>
+constexpr bool kHasMinimum = requires(const std::uint8_t* block, float* out) {
+  Unpack<F>::scales(block, out, out);
 };
 
 }  // namespace krt::quant::HWY_NAMESPACE

@@ -59,20 +59,14 @@ def tokenize(program, path):
     return [ids(text) for text in PROMPTS]
 
 
-class Form:
-    """One loop of a program, kept running; what it got wrong so far."""
+class Score:
+    """What one implementation got wrong so far, and how much of that it may: the share of a row's largest logit that a
+    logit may be off, and the gap below which another token may be chosen."""
 
-    def __init__(self, name, command, vocab, limits):
-        self.name, self.vocab, self.limits = name, vocab, limits
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, name, limits):
+        self.name, self.limits = name, limits
         self.tokens = self.agree = 0
         self.gaps, self.absolute, self.relative = [], 0.0, 0.0
-
-    def ask(self, verb, rows, ids):
-        """"write": the logits of `rows` tokens that go on from ids; "read": those after the last `rows` ids."""
-        self.process.stdin.write(f"{verb} {rows} {' '.join(map(str, ids))}\n".encode())
-        self.process.stdin.flush()
-        return np.frombuffer(self.process.stdout.read(rows * self.vocab * 8), np.float64).reshape(rows, self.vocab)
 
     def compare(self, got, want):
         for mine, exact in zip(got, want):
@@ -94,6 +88,21 @@ class Form:
               f"{self.absolute:.2g} at most, {self.relative:.2g} of the row's largest: {'ok' if fine else 'OUT OF LIMITS'}",
               flush=True)
         return fine
+
+
+class Form(Score):
+    """One loop of a program, kept running."""
+
+    def __init__(self, name, command, vocab, limits):
+        super().__init__(name, limits)
+        self.vocab = vocab
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def ask(self, verb, rows, ids):
+        """"write": the logits of `rows` tokens that go on from ids; "read": those after the last `rows` ids."""
+        self.process.stdin.write(f"{verb} {rows} {' '.join(map(str, ids))}\n".encode())
+        self.process.stdin.flush()
+        return np.frombuffer(self.process.stdout.read(rows * self.vocab * 8), np.float64).reshape(rows, self.vocab)
 
 
 def main():

@@ -14,7 +14,7 @@ import sys
 import numpy as np
 import torch
 
-from model_compare import LIMITS, PROMPTS, ROOT, Form, tokenize
+from model_compare import LIMITS, PROMPTS, ROOT, Form, Score, tokenize
 from model_fixtures import MODELS, gguf_name  # makes float64 of transformers' float32
 from model_walk import Walk
 
@@ -72,7 +72,7 @@ def main():
         walk = Walk(path)
         model = network(walk)
         writer = Form("f32", [options.programs / "model_logits", path, "f32"], walk.vocab, LIMITS["f32"])
-        theirs = Form("transformers", ["true"], walk.vocab, LIMITS["reference"])
+        theirs = Score("transformers", LIMITS["reference"])
         for prompt in tokenize(options.programs / "krt", path)[:options.prompts]:
             ids = prompt + [int(row.argmax()) for row in writer.ask("write", options.tokens, prompt)[:-1]]
             with torch.no_grad():

@@ -35,7 +35,7 @@ HWY_INLINE void decode_block(const std::uint8_t* block, float* w) {
     float scale[kGroups], minimum[kGroups];
     alignas(64) std::int8_t q[kValues];
     U::codes(block, q);
-    if constexpr (requires { U::scales(block, scale, minimum); }) {
+    if constexpr (kHasMinimum<F>) {
       U::scales(block, scale, minimum);
       for (std::size_t g = 0; g < kGroups; ++g)
         scaled<U::kGroup>(q + g * U::kGroup, scale[g], w + g * U::kGroup, minimum[g]);

@@ -1,10 +1,12 @@
 #pragma once
 // What the forms of quant.matvec share, and quant.matvec_i16 with them.
 
+#include <algorithm>
 #include <cstddef>
 
 #include "modules/quant/block.h"
 #include "modules/quant/formats/formats.h"
+#include "modules/quant/formats/list.h"
 #include "modules/quant/matvec/matvec.h"
 
 namespace krt::quant {
@@ -17,6 +19,22 @@ KRT_INLINE float sum_lanes(const float* lanes) {
 }
 
 MatVec* matvec_plain(std::size_t index);  // for WeightFormats[index]
+
+// The variants for WeightFormats[0], [1] ...: each of `selects` gives the form of an instruction set for an index, null
+// where the format has none; a format without any has no variants.
+template <class Fn>
+std::vector<std::vector<Variant<Fn>>> variants_by_format(const SimdForms<Fn*(std::size_t)>& selects,
+                                                         Fn* (*plain)(std::size_t)) {
+  std::vector<std::vector<Variant<Fn>>> all(WeightFormats::kSize);
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    SimdForms<Fn> forms{};
+    for (std::size_t i = 0; i < forms.size(); ++i)
+      if (selects[i] != nullptr) forms[i] = selects[i](index);
+    if (std::any_of(forms.begin(), forms.end(), [](Fn* form) { return form != nullptr; }))
+      all[index] = simd_variants<Fn>(forms, plain(index));
+  }
+  return all;
+}
 
 // The arguments' status; `format` is null for an unknown name.
 std::int64_t check_matvec(const Format* format, std::span<const std::uint8_t> data, std::span<const float> x,

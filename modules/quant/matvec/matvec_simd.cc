@@ -150,26 +150,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace krt::quant {
-namespace {
-
-using Select = MatVec*(std::size_t);
-
-std::vector<Variant<MatVec>> variants_of(std::size_t index) {
-  const SimdForms<Select> selects KRT_SIMD_FORMS(matvec_form);
-  SimdForms<MatVec> forms{};
-  for (std::size_t i = 0; i < forms.size(); ++i)
-    if (selects[i] != nullptr) forms[i] = selects[i](index);
-  return simd_variants<MatVec>(forms, matvec_plain(index));
-}
-
-}  // namespace
-
 const std::vector<Variant<MatVec>>& matvec_variants(std::size_t index) {
-  static const auto lists = [] {
-    std::vector<std::vector<Variant<MatVec>>> all;
-    for (std::size_t i = 0; i < WeightFormats::kSize; ++i) all.push_back(variants_of(i));
-    return all;
-  }();
+  static const auto lists = variants_by_format<MatVec>(KRT_SIMD_FORMS(matvec_form), matvec_plain);
   return lists[index];
 }
 

@@ -6,6 +6,7 @@
 
 #include "modules/quant/formats/formats.h"
 #include "modules/quant/formats/list.h"
+#include "modules/quant/matvec/matvec_testing.h"
 #include "runtime/testing/guarded_buffer.h"
 #include "runtime/testing/random.h"
 #include "runtime/testing/tolerance.h"
@@ -22,7 +23,7 @@ struct Problem {
       : rows(rows),
         cols(cols),
         n(n),
-        weights(bytes(format, rows, cols, seed)),
+        weights(random_weights(format, rows * cols, seed)),
         x(columns(cols, n, seed)),
         want(n * rows),
         bound(n * rows) {
@@ -39,14 +40,6 @@ struct Problem {
         want[j * rows + r] = sum;
         bound[j * rows + r] = (static_cast<double>(cols / kLanes) + 6) * 0x1p-24 * magnitude;
       }
-  }
-  // Random blocks; every f16 exponent is kept below that of 1, so that no sum is infinite.
-  static std::vector<std::uint8_t> bytes(const Format& format, std::size_t rows, std::size_t cols, std::uint64_t seed) {
-    testing::Rng rng(seed);
-    std::vector<std::uint8_t> out(rows * cols / static_cast<std::size_t>(format.info.values) *
-                                  static_cast<std::size_t>(format.info.bytes));
-    for (std::uint8_t& b : out) b = static_cast<std::uint8_t>(rng.integer(0, 255)) & 0xBBU;
-    return out;
   }
   static std::vector<float> columns(std::size_t cols, std::size_t n, std::uint64_t seed) {
     return testing::Rng(seed + 1).normals<float>(cols * n);

@@ -5,9 +5,8 @@
 #include <functional>
 #include <memory>
 
-#include "modules/quant/formats/formats.h"
+#include "modules/quant/matvec/matvec_testing.h"
 #include "runtime/bench/bench.h"
-#include "runtime/testing/random.h"
 #include "runtime/testing/test_context.h"
 
 namespace krt::quant {
@@ -22,10 +21,8 @@ struct Projection {
         rows(columns == 1 ? (std::size_t{1} << 25) / row_bytes : 512),
         context(threads) {}
   void fill() {
-    krt::testing::Rng rng(20261130);
-    weights.resize(rows * row_bytes);
-    for (std::uint8_t& b : weights) b = static_cast<std::uint8_t>(rng.integer(0, 255)) & 0xBBU;  // no scale overflows
-    x = rng.normals<float>(columns * kCols);
+    weights = random_weights(format, rows * kCols, 20261130);
+    x = krt::testing::Rng(20261201).normals<float>(columns * kCols);
     y.resize(columns * rows);
   }
 

@@ -33,11 +33,6 @@ using Halves = hn::Repartition<std::int16_t, Pairs>;  // 2 * kWidth values
 using Codes = hn::Rebind<std::int8_t, Halves>;
 constexpr std::size_t kTileColumns = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 ? 2 : 4;
 
-template <class F>
-constexpr bool kHasMinimum = requires(const std::uint8_t* block, float* out) {
-  Unpack<F>::scales(block, out, out);
-};
-
 struct Scales {
   alignas(64) float scale[kMaxGroups + kLanes], minimum[kMaxGroups + kLanes];
 };
@@ -282,27 +277,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace krt::quant {
-namespace {
-
-using Select = MatVecI16*(std::size_t);
-
-std::vector<Variant<MatVecI16>> variants_of(std::size_t index) {
-  const SimdForms<Select> selects KRT_SIMD_FORMS(matvec_i16_form);
-  SimdForms<MatVecI16> forms{};
-  for (std::size_t i = 0; i < forms.size(); ++i)
-    if (selects[i] != nullptr) forms[i] = selects[i](index);
-  if (std::all_of(forms.begin(), forms.end(), [](MatVecI16* form) { return form == nullptr; })) return {};
-  return simd_variants<MatVecI16>(forms, matvec_i16_plain(index));
-}
-
-}  // namespace
-
 const std::vector<Variant<MatVecI16>>& matvec_i16_variants(std::size_t index) {
-  static const auto lists = [] {
-    std::vector<std::vector<Variant<MatVecI16>>> all;
-    for (std::size_t i = 0; i < WeightFormats::kSize; ++i) all.push_back(variants_of(i));
-    return all;
-  }();
+  static const auto lists = variants_by_format<MatVecI16>(KRT_SIMD_FORMS(matvec_i16_form), matvec_i16_plain);
   return lists[index];
 }
 

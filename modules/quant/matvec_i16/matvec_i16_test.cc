@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "modules/quant/formats/formats.h"
+#include "modules/quant/matvec/matvec_testing.h"
 #include "modules/quant/matvec_i16/kernels.h"
 #include "runtime/testing/guarded_buffer.h"
 #include "runtime/testing/random.h"
@@ -19,7 +20,7 @@ using testing::GuardedBuffer;
 // The oracle: the decoders, which equal the `gguf` package's (formats_test.cc), and sums in f64.
 struct Problem {
   Problem(const Format& format, std::size_t rows, std::size_t cols, std::vector<float> columns, std::uint64_t seed)
-      : rows(rows), n(columns.size() / cols), weights(bytes(format, rows, cols, seed)), x(columns) {
+      : rows(rows), n(columns.size() / cols), weights(random_weights(format, rows * cols, seed)), x(columns) {
     std::vector<float> w(rows * cols);
     format.decode(weights.cspan().data(), rows * cols / static_cast<std::size_t>(format.info.values), w.data());
     for (std::size_t j = 0; j < n; ++j)
@@ -45,14 +46,6 @@ struct Problem {
     want.push_back(sum);
     sum_bound.push_back((static_cast<double>(cols / 32) + 10) * 0x1p-24 * sums);
     bound.push_back(rounding + sum_bound.back());
-  }
-  // Random blocks; every f16 exponent is kept below that of 1, so that no sum is infinite.
-  static std::vector<std::uint8_t> bytes(const Format& format, std::size_t rows, std::size_t cols, std::uint64_t seed) {
-    testing::Rng rng(seed);
-    std::vector<std::uint8_t> out(rows * cols / static_cast<std::size_t>(format.info.values) *
-                                  static_cast<std::size_t>(format.info.bytes));
-    for (std::uint8_t& b : out) b = static_cast<std::uint8_t>(rng.integer(0, 255)) & 0xBBU;
-    return out;
   }
   std::size_t rows, n;
   GuardedBuffer<std::uint8_t> weights;

@@ -1,7 +1,5 @@
 template <>
-struct Unpack<Q5_0> {
-  static constexpr std::size_t kGroup = 32;
-  static HWY_INLINE void scales(const std::uint8_t* block, float* scale) { *scale = load_half(block); }
+struct Unpack<Q5_0> : OneScale {
   static HWY_INLINE void codes(const std::uint8_t* block, std::int8_t* q) {
     nibbles_and_bits(block + 6, block + 2, 16, q);
   }

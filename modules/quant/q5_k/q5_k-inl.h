@@ -1,9 +1,5 @@
 template <>
-struct Unpack<Q5_K> {
-  static constexpr std::size_t kGroup = 32;
-  static HWY_INLINE void scales(const std::uint8_t* block, float* scale, float* minimum) {
-    k_scales(block, scale, minimum);
-  }
+struct Unpack<Q5_K> : KScales {
   static HWY_INLINE void codes(const std::uint8_t* block, std::int8_t* q) {
     bytes32([&](auto d, std::size_t i) HWY_ATTR {
       auto high = hn::LoadU(d, block + 16 + i);

@@ -31,9 +31,7 @@ struct Q5_K {
   static void encode(const float* x, std::uint8_t* block) {
     const KBlock<kSearch> k(x);
     std::fill_n(block, kInfo.bytes, std::uint8_t{0});
-    store_f16(block, k.d);
-    store_f16(block + 2, k.dmin);
-    for (int sub = 0; sub < 8; ++sub) store_scale_min(block + 4, sub, {k.scale[sub], k.minimum[sub]});
+    store_k_scales(block, k);
     for (std::size_t i = 0; i < 256; ++i) {
       put_bits(block[16 + i % 32], k.level[i] >> 4, i / 32);
       put_bits(block[48 + i / 64 * 32 + i % 32], k.level[i] & 15, i % 64 / 32 * 4);
