@@ -63,7 +63,7 @@ ExecuteResult run(RuntimeApi& runtime, pb::ExecuteRequest& request, const CallCo
 }
 
 Reply execute_module(RuntimeApi& runtime, const std::shared_ptr<pb::ExecuteRequest>& request,
-                     const CallControl& control) {
+                     const CallControl& control, std::size_t max_bytes) {
   ExecuteResult r = run(runtime, *request, control);
   const Reason reason = r.error.reason();
   if (reason == Reason::kDeadlineExceeded || reason == Reason::kCancelled) return r.error;
@@ -73,7 +73,12 @@ Reply execute_module(RuntimeApi& runtime, const std::shared_ptr<pb::ExecuteReque
   response.set_success(r.success());
   response.set_engine_used(r.success() ? kEngine : "none");
   if (r.success()) {
-    response.set_result_json(to_json(with_mutated(std::move(r.result), std::move(r.mutated))));
+    Result<std::string> text = to_json_within(max_bytes, with_mutated(std::move(r.result), std::move(r.mutated)));
+    if (!text.ok())
+      return Status(text.status().reason(), request->module() + "." + request->function() +
+                                                ": the result: " + text.status().message() +
+                                                "; raise max_message_bytes (krt serve --max-message-bytes)");
+    response.set_result_json(std::move(*text));
   } else {
     response.set_result_json("null");
     response.set_error(std::string(name_of(reason)) + ": " + r.error.message());
@@ -95,7 +100,7 @@ Value with_mutated(Value result, Dict mutated) {
   return result;
 }
 
-std::vector<Method> codna_runtime_methods(RuntimeApi& runtime) {
+std::vector<Method> codna_runtime_methods(RuntimeApi& runtime, std::size_t max_message_bytes) {
   const std::string service = "/algenta.runtime.v1.CodnaRuntime/";
   const auto method = [&]<class Request>(const char* name, Lane lane, Answer<Request> answer) {
     return make_method<Request>(service + name, lane,
@@ -112,7 +117,10 @@ std::vector<Method> codna_runtime_methods(RuntimeApi& runtime) {
       method("Health", Lane::kInline, health),
       method("GetRuntimeInfo", Lane::kInline, get_runtime_info),
       method("ListModules", Lane::kInline, list_modules),
-      method("ExecuteModule", Lane::kQueued, execute_module),
+      make_method<pb::ExecuteRequest>(service + "ExecuteModule", Lane::kQueued,
+                                      [&runtime, max_message_bytes](const auto& request, const CallControl& control) {
+                                        return execute_module(runtime, request, control, max_message_bytes);
+                                      }),
       not_served("ExecuteQuery", "executes kernels and no queries; call ExecuteModule"),
       not_served("VerifyAndExecute", "has no data sources to verify; call ExecuteModule"),
       not_served("GetEntitlementStatus", "is free software and entitles everyone"),

@@ -8,8 +8,9 @@
 
 namespace krt {
 
-// `runtime` outlives the methods.
-std::vector<Method> codna_runtime_methods(RuntimeApi& runtime);
+// `runtime` outlives the methods. A result whose text would be over `max_message_bytes` is refused (resource_exhausted)
+// before it is all written.
+std::vector<Method> codna_runtime_methods(RuntimeApi& runtime, std::size_t max_message_bytes);
 
 // The one JSON value that this service has for a result: changed arguments are members beside the kernel's own fields,
 // which win where a name is in both. Where the kernel's value is no dict, it is the member "result".

@@ -29,15 +29,26 @@ std::string note_of(const ExecuteResult& r) {
          " success=" + (r.success() ? "true" : "false") + " error_code=" + std::string(name_of(r.error.reason()));
 }
 
-Reply reply_with(ExecuteResult r, Result<grpc::ByteBuffer> (*encode)(const ExecuteResult&)) {
-  if (ends_call(r.error.reason())) return r.error;
+using Encode = Result<grpc::ByteBuffer> (*)(const ExecuteResult&);
+
+// The failed result that stands for `r`.
+ExecuteResult instead_of(const ExecuteResult& r, Reason reason, const std::string& why) {
+  return {.module = r.module,
+          .function = r.function,
+          .request_id = r.request_id,
+          .error = {reason, r.module + "." + r.function + ": " + why}};
+}
+
+Result<grpc::ByteBuffer> encoded(ExecuteResult& r, Encode encode) {
   Result<grpc::ByteBuffer> response = encode(r);
-  if (!response.ok()) {
-    const std::string why = r.module + "." + r.function + ": the result cannot be sent: " + response.status().message();
-    r = {.module = r.module, .function = r.function, .request_id = r.request_id, .error = {Reason::kInternal, why}};
-    response = encode(r);
-  }
-  Reply reply(std::move(response));
+  if (response.ok()) return response;
+  r = instead_of(r, Reason::kInternal, "the result cannot be sent: " + response.status().message());
+  return encode(r);
+}
+
+Reply reply_with(ExecuteResult r, Encode encode) {
+  if (ends_call(r.error.reason())) return r.error;
+  Reply reply(encoded(r, encode));
   reply.note = note_of(r);
   return reply;
 }
@@ -56,15 +67,28 @@ Reply generate(RuntimeApi& runtime, const std::shared_ptr<v1::ExecuteRequest>& r
   return reply_with(run(runtime, *request, request, control, on_event), wire::encode_last);
 }
 
+// Each result is encoded, and measured, before the next one is computed: a few calls of a large result each must not
+// take the server's memory.
 Reply execute_batch(RuntimeApi& runtime, const std::shared_ptr<v1::ExecuteBatchRequest>& request,
-                    const CallControl& control) {
-  std::vector<ExecuteResult> results;
+                    const CallControl& control, std::size_t max_bytes) {
+  std::vector<grpc::ByteBuffer> results;
   results.reserve(static_cast<std::size_t>(request->items_size()));
+  std::size_t bytes = 0;
   for (v1::ExecuteRequest& item : *request->mutable_items()) {
-    results.push_back(run(runtime, item, request, control));
-    if (ends_call(results.back().error.reason())) return results.back().error;
+    ExecuteResult r = run(runtime, item, request, control);
+    if (ends_call(r.error.reason())) return r.error;
+    Result<grpc::ByteBuffer> result = encoded(r, wire::encode_response);
+    if (result.ok() && bytes + result->Length() > max_bytes)
+      result = wire::encode_response(instead_of(
+          r, Reason::kResourceExhausted,
+          "with this result the batch's response would be over the server's limit of " + std::to_string(max_bytes) +
+              " bytes for one message; call it on its own, keep the result by handle, or raise " +
+              "max_message_bytes (krt serve --max-message-bytes)"));
+    if (!result.ok()) return result.status();
+    bytes += result->Length();
+    results.push_back(std::move(*result));
   }
-  Reply reply(wire::encode_batch_response(results));
+  Reply reply(wire::join_batch_response(results));
   reply.note = "items=" + std::to_string(results.size());
   return reply;
 }
@@ -148,7 +172,8 @@ Reply list_handles(RuntimeApi& runtime, const std::shared_ptr<v1::ListHandlesReq
 
 }  // namespace
 
-std::vector<Method> kernel_runtime_methods(RuntimeApi& runtime, const std::function<void(v1::GetInfoResponse&)>& info) {
+std::vector<Method> kernel_runtime_methods(RuntimeApi& runtime, const std::function<void(v1::GetInfoResponse&)>& info,
+                                           std::size_t max_message_bytes) {
   const auto method = [&]<class Request>(const char* name, Lane lane, Answer<Request> answer) {
     return make_method<Request>(std::string("/krt.v1.KernelRuntime/") + name, lane,
                                 [&runtime, answer](const auto& request, const CallControl& control) {
@@ -165,7 +190,11 @@ std::vector<Method> kernel_runtime_methods(RuntimeApi& runtime, const std::funct
                                       [&runtime](const auto& request, const CallControl& control, const Send& send) {
                                         return generate(runtime, request, control, send);
                                       }),
-      method("ExecuteBatch", Lane::kQueued, execute_batch),
+      make_method<v1::ExecuteBatchRequest>(
+          "/krt.v1.KernelRuntime/ExecuteBatch", Lane::kQueued,
+          [&runtime, max_message_bytes](const auto& request, const CallControl& control) {
+            return execute_batch(runtime, request, control, max_message_bytes);
+          }),
       method("PutHandle", Lane::kQueued, put_handle),
       method("GetHandle", Lane::kQueued, get_handle),
       method("FreeHandle", Lane::kQueued, free_handle),

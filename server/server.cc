@@ -55,8 +55,8 @@ class Server::Impl {
         listener_(std::move(listener)),
         dispatcher_(options, log_),
         info_([this](v1::GetInfoResponse& response) { fill_in(response); }),
-        codna_(codna_runtime_methods(runtime), dispatcher_),
-        kernels_(kernel_runtime_methods(runtime, info_), dispatcher_),
+        codna_(codna_runtime_methods(runtime, options.max_message_bytes), dispatcher_),
+        kernels_(kernel_runtime_methods(runtime, info_, options.max_message_bytes), dispatcher_),
         health_({"algenta.runtime.v1.CodnaRuntime", "krt.v1.KernelRuntime"}) {}
 
   ~Impl() {

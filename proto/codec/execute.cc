@@ -64,10 +64,10 @@ Result<grpc::ByteBuffer> encode_response(const ExecuteResult& result) {
   return writer.finish();
 }
 
-Result<grpc::ByteBuffer> encode_batch_response(std::span<const ExecuteResult> results) {
+Result<grpc::ByteBuffer> join_batch_response(std::span<const grpc::ByteBuffer> responses) {
   Writer writer(TensorMemory::kShared);
-  for (std::size_t i = results.size(); i-- > 0;)
-    writer.put_message(v1::ExecuteBatchResponse::kResultsFieldNumber, [&] { put_response(writer, results[i]); });
+  for (std::size_t i = responses.size(); i-- > 0;)
+    writer.put_message(v1::ExecuteBatchResponse::kResultsFieldNumber, responses[i]);
   return writer.finish();
 }
 

@@ -23,7 +23,8 @@ Result<grpc::ByteBuffer> encode_last(const ExecuteResult& result);
 
 // Responses. Tensors are shared with the message, so that their bytes must not change until it was sent.
 Result<grpc::ByteBuffer> encode_response(const ExecuteResult& result);
-Result<grpc::ByteBuffer> encode_batch_response(std::span<const ExecuteResult> results);
+// Of the responses of its items, as encode_response makes them.
+Result<grpc::ByteBuffer> join_batch_response(std::span<const grpc::ByteBuffer> responses);
 
 ExecuteResult take_result(v1::ExecuteResponse& response, const std::shared_ptr<const void>& owner);
 

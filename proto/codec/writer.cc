@@ -91,6 +91,21 @@ void Writer::put_bytes(int field, const Tensor& tensor) {
   put_header(field, bytes);
 }
 
+void Writer::put_message(int field, const grpc::ByteBuffer& message) {
+  std::vector<grpc::Slice> slices;
+  if (!message.Dump(&slices).ok()) fail({Reason::kInternal, "a message that cannot be read back"});
+  for (std::size_t i = slices.size(); i-- > 0;) {
+    if (slices[i].size() < kOwnSlice) {
+      put_raw(slices[i].begin(), slices[i].size());
+    } else {
+      close_chunk();
+      slices_.push_back(slices[i]);
+      size_ += slices[i].size();
+    }
+  }
+  put_header(field, message.Length());
+}
+
 void Writer::close_chunk() {
   if (begin_ == capacity_) return;
   slices_.emplace_back(chunk_ + begin_, capacity_ - begin_);

@@ -21,7 +21,7 @@ enum class TensorMemory { kShared, kCopied };
 
 class Writer {
  public:
-  // Tensors of at least so many bytes are slices of their own.
+  // Bytes of a tensor, or of a written message, are slices of their own from so many on.
   static constexpr std::size_t kOwnSlice = 16384;
 
   explicit Writer(TensorMemory memory) : memory_(memory) {}
@@ -43,6 +43,8 @@ class Writer {
     body();
     put_header(field, size_ - before);
   }
+  // One that is written already.
+  void put_message(int field, const grpc::ByteBuffer& message);
 
   void fail(Status failure) {
     if (failure_.ok()) failure_ = std::move(failure);

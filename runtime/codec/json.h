@@ -40,6 +40,9 @@ enum class NonFinite {
 };
 // Doubles in the shortest form that reads back to the same bits, always with a point or an exponent (2.0).
 std::string to_json(const Value& value, NonFinite non_finite = NonFinite::kStrings);
+// The same for who must not write more: resource_exhausted where the text is longer, found out soon after `max_bytes`.
+Result<std::string> to_json_within(std::size_t max_bytes, const Value& value,
+                                   NonFinite non_finite = NonFinite::kStrings);
 
 // The result object that `krt execute --format json` prints: module, function, request_id, success, result,
 // status, status_name, error_code, error, latency_ms, engine_used; changed arguments under "mutated".

@@ -386,6 +386,19 @@ TEST(JsonWrite, Spelling) {
   EXPECT_EQ(to_json(Value(List{std::nan(""), kInf, -kInf}), NonFinite::kTokens), "[NaN,Infinity,-Infinity]");
 }
 
+TEST(JsonWrite, WithinALimit) {
+  const Value value = Dict{{"a", std::vector<double>(1000, 1.0)}, {"b", List(1000, Value("text"))}, {"c", 5}};
+  const std::string text = to_json(value);
+  EXPECT_EQ(*to_json_within(text.size(), value), text);
+  for (const std::size_t limit :
+       {std::size_t{0}, std::size_t{1}, std::size_t{2000}, std::size_t{9000}, text.size() - 1}) {
+    const Result<std::string> over = to_json_within(limit, value);
+    ASSERT_FALSE(over.ok()) << limit;
+    EXPECT_EQ(over.status().reason(), Reason::kResourceExhausted);
+    EXPECT_EQ(over.status().message(), "as JSON it is over the limit of " + std::to_string(limit) + " bytes");
+  }
+}
+
 TEST(JsonWrite, TheResultObject) {
   ExecuteResult r;
   r.module = "llmk.residual";

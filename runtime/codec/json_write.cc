@@ -11,7 +11,9 @@ namespace {
 
 class Writer {
  public:
-  explicit Writer(NonFinite non_finite) : quote_(non_finite == NonFinite::kStrings ? "\"" : "") {}
+  Writer(NonFinite non_finite, std::size_t max_bytes)
+      : quote_(non_finite == NonFinite::kStrings ? "\"" : ""), max_bytes_(max_bytes) {}
+  [[nodiscard]] bool is_full() const { return out_.size() > max_bytes_; }
   std::string take() { return std::move(out_); }
 
   void write(const Value& value) {
@@ -76,7 +78,7 @@ class Writer {
   template <class WriteOne>
   void sequence(char open, char close, std::size_t count, const WriteOne& one) {
     out_ += open;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < count && !is_full(); ++i) {
       if (i != 0) out_ += ',';
       one(i);
     }
@@ -126,14 +128,22 @@ class Writer {
   }
 
   const std::string_view quote_;
+  const std::size_t max_bytes_;
   std::string out_;
 };
 
 }  // namespace
 
 std::string to_json(const Value& value, NonFinite non_finite) {
-  Writer writer(non_finite);
+  return std::move(to_json_within(SIZE_MAX, value, non_finite)).value();
+}
+
+Result<std::string> to_json_within(std::size_t max_bytes, const Value& value, NonFinite non_finite) {
+  Writer writer(non_finite, max_bytes);
   writer.write(value);
+  if (writer.is_full())
+    return Status(Reason::kResourceExhausted,
+                  "as JSON it is over the limit of " + std::to_string(max_bytes) + " bytes");
   return writer.take();
 }
 

@@ -1,5 +1,7 @@
 #include "server/worker/dialogue.h"
 
+#include <algorithm>
+
 #include "runtime/codec/json.h"
 #include "server/worker/base64.h"
 #include "server/worker/frame.h"
@@ -10,6 +12,16 @@ namespace {
 constexpr std::string_view kPackedBytes = "@u8:";
 
 std::string to_text(const Value& value) { return to_json(value, NonFinite::kTokens); }
+
+constexpr std::size_t kLargestReply = kMaxFrame - 256;  // the counts of a batch go into the rest
+
+// Refuses what does not fit in a frame beside `used` bytes of others.
+Result<std::string> to_text_within_frame(const Value& value, std::size_t used = 0) {
+  Result<std::string> text = to_json_within(std::max(used, kLargestReply) - used, value, NonFinite::kTokens);
+  if (text.ok()) return text;
+  return Status(text.status().reason(),
+                "the reply would be over the limit of " + std::to_string(kMaxFrame) + " bytes for a frame");
+}
 
 Dict error_reply(const Status& status) {
   return {{"error", status.message()}, {"error_code", name_of(status.reason())}, {"error_message", status.message()}};
@@ -62,43 +74,46 @@ Result<Dict> execute(Runtime& runtime, const Value& request) {
   return reply;
 }
 
-// Results in order. With partial_ok false the first failure is the last result.
-Result<Dict> execute_batch(Runtime& runtime, const Value& request) {
+Result<std::string> reply_text(const Result<Dict>& reply, std::size_t used = 0) {
+  return reply.ok() ? to_text_within_frame(*reply, used) : reply.status();
+}
+
+// Results in order, each written before the next one is computed: so their memory is bounded. With partial_ok false the
+// first failure is the last result.
+Result<std::string> execute_batch(Runtime& runtime, const Value& request) {
   const auto* partial_ok = request["partial_ok"].get_if<bool>();
   const auto* requests = request["requests"].get_if<List>();
   if (requests == nullptr) return invalid("member 'requests' of the request must be a list of requests");
-  List results;
-  std::int64_t failed = 0;
+  std::string text = R"({"results":[)";
+  std::int64_t count = 0, failed = 0;
   bool stopped = false;
   for (const Value& one : *requests) {
-    Result<Dict> reply = execute(runtime, one);
-    if (reply.ok()) {
-      results.emplace_back(std::move(*reply));
-      continue;
+    if (count != 0) text += ',';
+    Result<std::string> result = reply_text(execute(runtime, one), text.size());
+    if (!result.ok()) {
+      ++failed;
+      Dict error = error_reply(result.status());
+      error.emplace_back("op_index", count);
+      result = to_text_within_frame(error, text.size());
+      stopped = partial_ok != nullptr && !*partial_ok;
     }
-    ++failed;
-    Dict error = error_reply(reply.status());
-    error.emplace_back("op_index", static_cast<std::int64_t>(results.size()));
-    results.emplace_back(std::move(error));
-    stopped = partial_ok != nullptr && !*partial_ok;
+    if (!result.ok()) return result;
+    text += *result;
+    ++count;
     if (stopped) break;
   }
-  const std::int64_t count = std::ssize(results);
-  return Dict{{"results", std::move(results)},
-              {"count", count},
-              {"ok", count - failed},
-              {"failed", failed},
-              {"stopped_early", stopped}};
+  const Dict counts{{"count", count}, {"ok", count - failed}, {"failed", failed}, {"stopped_early", stopped}};
+  return text + "]," + to_text(counts).substr(1);
 }
 
-Result<Dict> dispatch(Runtime& runtime, const Value& request, bool& shutdown) {
+Result<std::string> dispatch(Runtime& runtime, const Value& request, bool& shutdown) {
   Result<std::string_view> type = text_member(request, "type");
   if (!type.ok()) return type.status();
-  if (*type == "library_execute") return execute(runtime, request);
+  if (*type == "library_execute") return reply_text(execute(runtime, request));
   if (*type == "batch_execute") return execute_batch(runtime, request);
-  if (*type == "ping") return Dict{{"status", "ok"}};
+  if (*type == "ping") return to_text(Dict{{"status", "ok"}});
   shutdown = *type == "shutdown";
-  if (shutdown) return Dict{{"status", "bye"}};
+  if (shutdown) return to_text(Dict{{"status", "bye"}});
   return invalid("unknown request type " + quoted(*type) +
                  "; the worker serves library_execute, batch_execute, ping and shutdown");
 }
@@ -113,12 +128,8 @@ Reply answer(Runtime& runtime, std::string_view request) {
   Result<Value> parsed = parse_json_message(request);
   if (!parsed.ok()) return {error_message(parsed.status())};
   Reply reply;
-  Result<Dict> result = dispatch(runtime, *parsed, reply.shutdown);
-  reply.json = result.ok() ? to_text(std::move(*result)) : error_message(result.status());
-  if (reply.json.size() > kMaxFrame)
-    reply.json =
-        error_message({Reason::kResourceExhausted, "a reply of " + std::to_string(reply.json.size()) +
-                                                       " bytes is over the limit of " + std::to_string(kMaxFrame)});
+  Result<std::string> result = dispatch(runtime, *parsed, reply.shutdown);
+  reply.json = result.ok() ? std::move(*result) : error_message(result.status());
   return reply;
 }
 

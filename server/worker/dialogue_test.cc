@@ -95,6 +95,26 @@ TEST_F(Dialogue, BatchKeepsOrderAndCountsFailures) {
   }
 }
 
+TEST_F(Dialogue, AReplyOverAFrame) {
+  const std::string large =
+      R"("module":"attnk.mask","function":"mask_causal_flat","args":[3700,3700,0]})";  // 13.7 M cells, half of them
+                                                                                       // infinite
+  const std::string text = "the reply would be over the limit of 67108864 bytes for a frame";
+  const Result<Value> alone = parse_json(reply_to(R"({"type":"library_execute",)" + large));
+  EXPECT_TRUE(identical((*alone)["error_code"], "resource_exhausted"));
+  EXPECT_TRUE(identical((*alone)["error_message"], text));
+
+  const std::string small = R"({"module":"llmk.contract","function":"llmk_status_name","args":[560]})";
+  const Result<Value> batch =
+      parse_json(reply_to(R"({"type":"batch_execute","requests":[)" + small + ",{" + large + "," + small + "]}"));
+  ASSERT_TRUE(batch.ok());
+  const List& results = *(*batch)["results"].get_if<List>();
+  EXPECT_TRUE(identical((*batch)["ok"], 2));
+  EXPECT_TRUE(identical(results[1]["error_message"], text));
+  EXPECT_TRUE(identical(results[1]["op_index"], 1));
+  EXPECT_TRUE(identical(results[2]["result"], "llmk_ok"));
+}
+
 TEST_F(Dialogue, ShutdownIsReported) {
   const Reply bye = answer(runtime_, R"({"type":"shutdown"})");
   EXPECT_TRUE(bye.shutdown);

@@ -29,7 +29,7 @@ void check(const pb::ExecuteResponse& r) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::vector<Method> methods = codna_runtime_methods(fuzz::builtin_runtime());
+  static const std::vector<Method> methods = codna_runtime_methods(fuzz::builtin_runtime(), fuzz::kMaxMessageBytes);
   static const Method& execute = fuzz::method_named(methods, "/ExecuteModule");
   fuzz::Choices choices(data, size);
   const bool raw = choices.byte() % 2 == 0;

@@ -55,7 +55,8 @@ void check(const std::shared_ptr<google::protobuf::Message>& response) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::function<void(v1::GetInfoResponse&)> info = [](v1::GetInfoResponse&) {};
-  static const std::vector<Method> methods = kernel_runtime_methods(fuzz::builtin_runtime(), info);
+  static const std::vector<Method> methods =
+      kernel_runtime_methods(fuzz::builtin_runtime(), info, fuzz::kMaxMessageBytes);
   constexpr struct {
     std::string_view method;
     std::string (*request)(fuzz::Choices&);

@@ -45,7 +45,7 @@ std::unique_ptr<pb::Message> call(const Method& method, std::string_view request
   const Reply reply = answer(method, bytes, {}, read);
   const grpc::StatusCode code = reply.status.error_code();
   require(code != grpc::StatusCode::INTERNAL && code != grpc::StatusCode::UNKNOWN, reply.status.error_message());
-  if (!reply.status.ok()) return nullptr;
+  if (!reply.status.ok() || reply.response.Length() > kMaxMessageBytes) return nullptr;
   read(reply.response);
   return response;
 }

@@ -11,12 +11,15 @@
 
 namespace krt::fuzz {
 
+// A server's default.
+inline constexpr std::size_t kMaxMessageBytes = std::size_t{64} << 20U;
+
 // The method whose name ends in `name` ("/Execute").
 const Method& method_named(const std::vector<Method>& methods, std::string_view name);
 
 // What the method answers to a request of these bytes, which come in slices as long as a byte of `choices` says (0:
-// in one): its response (the last one of a stream), read back, or null for a status that is not OK. `internal` ends
-// the process.
+// in one): its response (the last one of a stream), read back, or null for a status that is not OK and for more than
+// kMaxMessageBytes. `internal` ends the process.
 std::unique_ptr<google::protobuf::Message> call(const Method& method, std::string_view request, Choices& choices);
 
 // A message as bytes, one of which is changed now and then.

@@ -204,6 +204,39 @@ TEST_F(Limits, AResponseOverTheServersLimitNamesItToo) {
   EXPECT_NE(over.error.message().find("limit of 65536 bytes"), std::string::npos);
 }
 
+TEST_F(Limits, AResultThatABatchHasNoRoomForSpoilsNoOther) {
+  const std::vector<BatchItem> items = {
+      {"t", "ones", 4000}, {"t", "ones", 5000}, {"t", "ones", 100}, {"t", "ones", 9000}, {"t", "ones", 3000}};
+  const std::vector<ExecuteResult> r = served_.remote.execute_batch(items);
+  ASSERT_EQ(r.size(), items.size());
+  for (const std::size_t fits : {0U, 2U, 4U}) {
+    ASSERT_TRUE(r[fits].success()) << r[fits].error.message();
+    EXPECT_TRUE(identical(r[fits].result, served_.remote.execute("t", "ones", items[fits].args).result));
+  }
+  for (const std::size_t over : {1U, 3U}) {
+    EXPECT_EQ(r[over].error.reason(), Reason::kResourceExhausted);
+    EXPECT_TRUE(r[over].error.message().starts_with(
+        "t.ones: with this result the batch's response would be over the server's limit of 65536 bytes"))
+        << r[over].error.message();
+  }
+}
+
+TEST_F(Limits, ATextOfAResultOverTheServersLimit) {
+  algenta::runtime::v1::ExecuteRequest request;
+  request.set_module("t");
+  request.set_function("ones");
+  const auto ones = [&](int n) {
+    request.set_args_json(std::to_string(n));
+    return raw_call(served_.server->address(), kExecuteModule, request.SerializeAsString());
+  };
+  EXPECT_TRUE(ones(16000).status.ok());  // "1.0," each
+  const RawAnswer over = ones(100'000);
+  EXPECT_EQ(over.status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(over.status.error_message(),
+            "t.ones: the result: as JSON it is over the limit of 65536 bytes; raise max_message_bytes (krt serve "
+            "--max-message-bytes)");
+}
+
 TEST_F(Limits, TheClientHasALimitOfItsOwn) {
   RemoteOptions options = served_.remote_options();
   options.max_message_bytes = 10000;
