@@ -211,7 +211,7 @@ HWY_INLINE void score_keys(const Step& s) {
 HWY_INLINE V capped(V score, float softcap) {
   const Tag d;
   const V x = hn::Div(score, hn::Set(d, softcap)), one = hn::Set(d, 1.0F);
-  const V e = simd::HWY_NAMESPACE::ExpNonPositive(d, hn::Mul(hn::Abs(x), hn::Set(d, -2.0F)));
+  const V e = simd::HWY_NAMESPACE::ExpMinus(d, hn::Mul(hn::Abs(x), hn::Set(d, 2.0F)));
   return hn::Mul(hn::CopySign(hn::Div(hn::Sub(one, e), hn::Add(one, e)), x), hn::Set(d, softcap));
 }
 
@@ -237,7 +237,7 @@ HWY_INLINE void softmax_row(const Step& s, std::size_t row) {
   const V shift = hn::Set(d, max == kNone ? 0 : max);
   V sum = hn::Zero(d);
   for (std::size_t i = from; i < to; i += kLanes) {
-    const V weight = simd::HWY_NAMESPACE::ExpNonPositive(d, hn::Sub(hn::LoadU(d, scores + i), shift));
+    const V weight = simd::HWY_NAMESPACE::ExpMinus(d, hn::Sub(shift, hn::LoadU(d, scores + i)));
     hn::StoreU(weight, d, scores + i);
     sum = hn::Add(sum, weight);
   }
@@ -335,9 +335,9 @@ void block(const AttentionTile& tile, std::size_t b, std::byte* scratch, std::by
   with_reader(tile.format, [&](auto reader) HWY_ATTR { weigh_values<decltype(reader)>(s); });
 }
 
-HWY_INLINE float exp_of(float x) {
+HWY_INLINE float exp_minus(float x) {
   const hn::CappedTag<float, 1> one;
-  return hn::GetLane(simd::HWY_NAMESPACE::ExpNonPositive(one, hn::Set(one, x)));
+  return hn::GetLane(simd::HWY_NAMESPACE::ExpMinus(one, hn::Set(one, x)));
 }
 
 void fold(std::byte* into, const std::byte* from, std::size_t rows, std::size_t head_dim) {
@@ -348,7 +348,7 @@ void fold(std::byte* into, const std::byte* from, std::size_t rows, std::size_t 
   for (std::size_t row = 0; row < rows; ++row, a += stride, b += stride) {
     if (b[1] == 0) continue;  // no key
     const float max = std::max(a[0], b[0]);
-    const float old = exp_of(a[0] - max), fresh = exp_of(b[0] - max);
+    const float old = exp_minus(max - a[0]), fresh = exp_minus(max - b[0]);
     a[0] = max;
     a[1] = a[1] * old + b[1] * fresh;
     for (std::size_t i = kHead; i < stride; i += kLanes) {

@@ -19,13 +19,10 @@ constexpr float kCubic = 0.044715F;
 
 void gelu_mul(const float* gate, const float* up, std::size_t n, float* out) {
   simd::HWY_NAMESPACE::for_each(n, [&](auto d, std::size_t i) HWY_ATTR {
-    const auto one = hn::Set(d, 1.0F);
     const auto g = hn::LoadU(d, gate + i);
-    const auto cubic = hn::MulAdd(hn::Mul(g, g), hn::Set(d, kCubic), one);
+    const auto cubic = hn::MulAdd(hn::Mul(g, g), hn::Set(d, kCubic), hn::Set(d, 1.0F));
     const auto z = hn::Mul(hn::Mul(g, hn::Set(d, kTwiceScale)), cubic);
-    const auto e = simd::HWY_NAMESPACE::ExpNonPositive(d, hn::Neg(hn::Abs(z)));  // cannot overflow
-    const auto numerator = hn::IfThenElse(hn::Lt(z, hn::Zero(d)), hn::Mul(g, e), g);
-    const auto gelu = hn::Div(numerator, hn::Add(one, e));
+    const auto gelu = hn::Div(g, simd::HWY_NAMESPACE::OnePlusExpMinus(d, z));
     hn::StoreU(hn::Mul(gelu, hn::LoadU(d, up + i)), d, out + i);
     if (HWY_LIKELY(hn::AllFalse(d, hn::Lt(g, hn::Set(d, kLowestGate))))) return;
     for (std::size_t k = i; k < i + hn::Lanes(d); ++k)

@@ -11,22 +11,14 @@ HWY_BEFORE_NAMESPACE();
 namespace krt::decode::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Below it e^gate leaves the normal f32 range, and the result may still be inside: the f64 formula takes those lanes.
+// Below it e^-gate leaves the f32 range, and the result may still be inside: the f64 formula takes those lanes.
 constexpr float kLowest = -87.0F;
-
-// gate * sigmoid(gate) with e^-|gate| <= 1, which cannot overflow.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V silu(D d, V gate) {
-  const V one = hn::Set(d, 1.0F);
-  const V e = simd::HWY_NAMESPACE::ExpNonPositive(d, hn::Neg(hn::Abs(gate)));
-  const V numerator = hn::IfThenElse(hn::Lt(gate, hn::Zero(d)), hn::Mul(gate, e), gate);
-  return hn::Div(numerator, hn::Add(one, e));
-}
 
 void silu_mul(const float* gate, const float* up, std::size_t n, float* out) {
   simd::HWY_NAMESPACE::for_each(n, [&](auto d, std::size_t i) HWY_ATTR {
     const auto g = hn::LoadU(d, gate + i);
-    hn::StoreU(hn::Mul(silu(d, g), hn::LoadU(d, up + i)), d, out + i);
+    const auto silu = hn::Div(g, simd::HWY_NAMESPACE::OnePlusExpMinus(d, g));
+    hn::StoreU(hn::Mul(silu, hn::LoadU(d, up + i)), d, out + i);
     if (HWY_LIKELY(hn::AllFalse(d, hn::Lt(g, hn::Set(d, kLowest))))) return;
     for (std::size_t k = i; k < i + hn::Lanes(d); ++k)
       if (gate[k] < kLowest) silu_mul_reference(gate + k, up + k, 1, out + k);
