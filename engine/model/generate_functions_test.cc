@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/model/tiny_model.h"
+#include "engine/tokenizer/unicode.h"
 #include "modules/builtin.h"
 #include "runtime/testing/value_check.h"
 
@@ -41,6 +42,10 @@ Edits with_letters() {
 
 class GenerateFunction : public ::testing::Test {
  protected:
+  void SetUp() override {
+    if (!unicode_ready().ok()) GTEST_SKIP() << unicode_ready().message();
+    model_ = load(file_.path());
+  }
   ExecuteResult generate(Dict args, const EventSink& sink = {}) {
     if (Value(args).find("model") == nullptr) args.insert(args.begin(), {"model", model_});
     CallOptions options;
@@ -60,7 +65,7 @@ class GenerateFunction : public ::testing::Test {
 
   TinyModel file_{"model/llama_gqa.gguf", with_letters()};
   Runtime runtime_{builtin_registry(), {.threads = 2}};
-  Handle model_ = load(file_.path());
+  Handle model_ = {};
 };
 
 // The text is that of the ids, and the ids are the largest logits of all that stands before them.

@@ -6,6 +6,7 @@
 #include "engine/model/generation.h"
 #include "engine/model/tiny_model.h"
 #include "engine/tokenizer/tokenizer.h"
+#include "engine/tokenizer/unicode.h"
 #include "runtime/testing/test_context.h"
 
 namespace krt::engine {
@@ -41,6 +42,7 @@ void expect_same(const std::vector<std::int64_t>& ids, const FixtureCase& c, dou
 }
 
 TEST(Shakespeare, BothLoopsWriteWhatNumpyWritesInFloat64) {
+  if (!unicode_ready().ok()) GTEST_SKIP() << unicode_ready().message();
   TestContext context(2);
   int texts = 0;
   for (const char* kind : {"f16", "q8_0", "q4_0"}) {

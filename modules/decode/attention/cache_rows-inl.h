@@ -31,6 +31,7 @@ using simd::HWY_NAMESPACE::promote_f16;
 
 struct ReadF32 {
   static constexpr CacheFormat kFormat = CacheFormat::kF32;
+  static constexpr std::size_t kBytes = 4;  // of a value
   template <class D>
   static HWY_INLINE hn::Vec<D> load(D d, const std::byte* row, std::size_t i) {
     return hn::LoadU(d, reinterpret_cast<const float*>(row) + i);
@@ -39,6 +40,7 @@ struct ReadF32 {
 
 struct ReadF16 {
   static constexpr CacheFormat kFormat = CacheFormat::kF16;
+  static constexpr std::size_t kBytes = 2;  // of a value
   template <class D>
   static HWY_INLINE hn::Vec<D> load(D d, const std::byte* row, std::size_t i) {
     return promote_f16(d, reinterpret_cast<const std::uint16_t*>(row) + i);
@@ -47,6 +49,7 @@ struct ReadF16 {
 
 struct ReadBf16 {
   static constexpr CacheFormat kFormat = CacheFormat::kBF16;
+  static constexpr std::size_t kBytes = 2;  // of a value
   template <class D>
   static HWY_INLINE hn::Vec<D> load(D d, const std::byte* row, std::size_t i) {
     return promote_bf16(d, reinterpret_cast<const std::uint16_t*>(row) + i);
@@ -60,19 +63,23 @@ struct ReadQ8_0 {
   // A whole row at once, so that a block's scale is read once; the row's own zeros fill it up to `width`.
   static HWY_INLINE void widen(const std::byte* row, std::size_t width, float* out) {
     const hn::ScalableTag<float> d;
+    const hn::CappedTag<float, 4> four;
     const hn::Rebind<std::int32_t, decltype(d)> di;
     const hn::Rebind<std::int8_t, decltype(d)> bytes;
-    for (std::size_t begin = 0; begin < width; begin += kQ8Values, row += kQ8Bytes) {
-      F16 stored;
-      std::memcpy(&stored, row, sizeof stored);
-      const auto scale = hn::Set(d, to_f32(stored));
+    const auto block = [&](std::size_t n) HWY_ATTR {
+      // Its own lane and three of the integers behind it: a conversion of one is a call or a dozen operations.
+      const auto scale = hn::Set(d, hn::GetLane(promote_f16(four, reinterpret_cast<const std::uint16_t*>(row))));
       const auto* integers = reinterpret_cast<const std::int8_t*>(row + 2);
-      const std::size_t n = width - begin < kQ8Values ? width - begin : kQ8Values;
       for (std::size_t i = 0; i < n; i += kLanes) {
         const auto wide = hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(bytes, integers + i)));
-        hn::StoreU(hn::Mul(wide, scale), d, out + begin + i);
+        hn::StoreU(hn::Mul(wide, scale), d, out + i);
       }
-    }
+      row += kQ8Bytes;
+      out += n;
+    };
+    const float* const end = out + width / kQ8Values * kQ8Values;
+    while (out != end) block(kQ8Values);
+    if (width % kQ8Values != 0) block(width % kQ8Values);
   }
 };
 
