@@ -69,6 +69,7 @@ TEST(Shakespeare, ControlAnotherTokenIsNoticed) {
 }
 
 TEST(Shakespeare, TextAndTokensAreThoseOfTheTokenizersLibrary) {
+  if (!unicode_ready().ok()) GTEST_SKIP() << unicode_ready().message();
   const TinyModel file("shakespeare/q8_0.gguf");
   const auto checkpoint = file.open().value();
   for (const FixtureCase& c : fixture("shakespeare")) {

@@ -25,8 +25,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<float>;
 using V = hn::Vec<Tag>;
 
-// 16 vector registers hold the sums of two rows and four keys, and their operands; 32 those of four rows.
-constexpr std::size_t kRows = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 ? 2 : 4;
+// 16 vector registers hold the sums of two rows and four keys, and their operands; 32 those of six rows.
+constexpr std::size_t kRows = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 ? 2 : 6;
 constexpr std::size_t kKeysAtOnce = 4;   // scores that come out of one vector
 constexpr std::size_t kChunk = 4;        // vectors of a value row
 constexpr std::size_t kGroup = 16;       // keys whose rows stay in the first-level cache for every query row
@@ -41,7 +41,7 @@ constexpr std::size_t padded(std::size_t n) { return (n + kLanes - 1) / kLanes *
 
 // One row of the states: largest score, sum of weights, and from kHead on the weighted sum of values.
 constexpr std::size_t kHead = 16;
-std::size_t state_floats(std::size_t head_dim) { return kHead + (head_dim + 15) / 16 * 16; }
+constexpr std::size_t state_floats(std::size_t head_dim) { return kHead + (head_dim + 15) / 16 * 16; }
 std::size_t state_bytes(std::size_t head_dim) { return state_floats(head_dim) * sizeof(float); }
 
 // Of a tile: the queries, padded with zeros to whole vectors; the scores of a block; widened cache rows; the keys of
@@ -77,8 +77,8 @@ struct Step {
   }
 
   [[nodiscard]] const std::byte* widened_rows() const { return reinterpret_cast<const std::byte*>(widened); }
-  [[nodiscard]] float* row_scores(std::size_t row) const { return scores + row * kScoreStride; }
-  [[nodiscard]] float* state(std::size_t row) const { return states + row * state_floats(tile.head_dim); }
+  [[nodiscard]] HWY_INLINE float* row_scores(std::size_t row) const { return scores + row * kScoreStride; }
+  [[nodiscard]] HWY_INLINE float* state(std::size_t row) const { return states + row * state_floats(tile.head_dim); }
   [[nodiscard]] bool widens(CacheFormat format) const {
     if (tile.head_dim % kLanes != 0 || format == CacheFormat::kQ8_0) return true;
     return format != CacheFormat::kF32 && tile.rows() >= kConvertRows;
@@ -110,7 +110,7 @@ HWY_INLINE void fetch_ahead(const std::byte* at, std::size_t bytes) {
 // A value that several products use: without this g++ reads it from memory for each of them.
 HWY_INLINE void keep_in_register([[maybe_unused]] V& v) {
 #if HWY_ARCH_X86
-  asm("" : "+x"(v.raw));
+  asm("" : "+v"(v.raw));
 #endif
 }
 
@@ -171,20 +171,21 @@ HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> sums_of_lanes(V a, V b, V c, V e) {
 template <class Reader, std::size_t kCount>
 HWY_INLINE void score_rows(const Step& s, std::size_t row, CacheRows keys, std::size_t key, std::size_t count) {
   const Tag d;
-  const float* q = s.q + row * s.width;
+  const float* of_row[kCount];
+  for (std::size_t r = 0; r < kCount; ++r) of_row[r] = s.q + (row + r) * s.width;
   for (std::size_t j = 0; j < count; j += kKeysAtOnce) {
     // Past the last key: that one again.
     const std::byte *k0 = keys[j], *k1 = keys[std::min(j + 1, count - 1)], *k2 = keys[std::min(j + 2, count - 1)],
                     *k3 = keys[std::min(j + 3, count - 1)];
     if (keys.streams && row == 0) fetch_ahead(k0, kKeysAtOnce * keys.stride);
     V sums[kCount][kKeysAtOnce];
-    for (auto& of_row : sums)
-      for (V& sum : of_row) sum = hn::Zero(d);
+    for (auto& some : sums)
+      for (V& sum : some) sum = hn::Zero(d);
     for (std::size_t i = 0; i < s.width; i += kLanes) {
       V a = Reader::load(d, k0, i), b = Reader::load(d, k1, i), c = Reader::load(d, k2, i), e = Reader::load(d, k3, i);
       for (V* shared : {&a, &b, &c, &e}) keep_in_register(*shared);
       for (std::size_t r = 0; r < kCount; ++r) {
-        const V of_q = hn::LoadU(d, q + r * s.width + i);
+        const V of_q = hn::LoadU(d, of_row[r] + i);
         sums[r][0] = hn::MulAdd(of_q, a, sums[r][0]);
         sums[r][1] = hn::MulAdd(of_q, b, sums[r][1]);
         sums[r][2] = hn::MulAdd(of_q, c, sums[r][2]);
@@ -250,22 +251,25 @@ HWY_INLINE void softmax_row(const Step& s, std::size_t row) {
 template <class Reader, std::size_t kCount, std::size_t kVectors>
 HWY_INLINE void weigh(const Step& s, std::size_t row, CacheRows values, std::size_t first, Range keys, std::size_t i) {
   const Tag d;
+  float* const sums_of_row = s.state(row) + kHead + i;
+  const std::size_t stride = state_floats(s.tile.head_dim);
   V sums[kCount][kVectors];
   for (std::size_t r = 0; r < kCount; ++r)
-    for (std::size_t c = 0; c < kVectors; ++c) sums[r][c] = hn::LoadU(d, s.state(row + r) + kHead + i + c * kLanes);
-  const float* weights = s.row_scores(row);
-  for (std::size_t key = keys.begin; key < keys.end; ++key) {
-    const std::byte* at = values[key - first];
-    if (values.streams && row == 0) fetch_ahead(at + i * Reader::kBytes, kVectors * kLanes * Reader::kBytes);
+    for (std::size_t c = 0; c < kVectors; ++c) sums[r][c] = hn::LoadU(d, sums_of_row + r * stride + c * kLanes);
+  const bool fetches = values.streams && row == 0;
+  const float *weights = s.row_scores(row) + keys.begin, *const end = s.row_scores(row) + keys.end;
+  const std::byte* at = values[keys.begin - first] + i * Reader::kBytes;
+  for (; weights != end; ++weights, at += values.stride) {
+    if (fetches) fetch_ahead(at, kVectors * kLanes * Reader::kBytes);
     V v[kVectors];
-    for (std::size_t c = 0; c < kVectors; ++c) v[c] = Reader::load(d, at, i + c * kLanes), keep_in_register(v[c]);
+    for (std::size_t c = 0; c < kVectors; ++c) v[c] = Reader::load(d, at, c * kLanes), keep_in_register(v[c]);
     for (std::size_t r = 0; r < kCount; ++r) {
-      const V weight = hn::Set(d, weights[r * kScoreStride + key]);
+      const V weight = hn::Set(d, weights[r * kScoreStride]);
       for (std::size_t c = 0; c < kVectors; ++c) sums[r][c] = hn::MulAdd(weight, v[c], sums[r][c]);
     }
   }
   for (std::size_t r = 0; r < kCount; ++r)
-    for (std::size_t c = 0; c < kVectors; ++c) hn::StoreU(sums[r][c], d, s.state(row + r) + kHead + i + c * kLanes);
+    for (std::size_t c = 0; c < kVectors; ++c) hn::StoreU(sums[r][c], d, sums_of_row + r * stride + c * kLanes);
 }
 
 HWY_INLINE Range clipped(Range a, Range to) {
