@@ -7,6 +7,8 @@
 // medians, their ratio and, where the work is known, the share of the machine's ceiling measured in the same run.
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,15 @@ struct Case {
   std::string peer = {};                // "torch", "tvm-ffi", "direct call"; empty: no peer
   std::function<void()> peer_run = {};  // the same work by the peer
 };
+
+// A T of these arguments that the first call makes, so that the cases nobody runs cost nothing: made_late<Bench>(n)().
+template <class T, class... Args>
+auto made_late(Args... args) {
+  return [made = std::make_shared<std::optional<T>>(), args...]() -> T& {
+    if (!made->has_value()) made->emplace(args...);
+    return **made;
+  };
+}
 
 class Suite {
  public:

@@ -19,6 +19,8 @@ std::vector<float> peaked_row(std::size_t vocabulary) {
 }
 
 struct Bench {
+  Bench(std::size_t vocabulary, const SampleOptions& options) : row(peaked_row(vocabulary)), options(options) {}
+
   std::vector<float> row;
   SampleOptions options;
   SampleWorkspace workspace = {};
@@ -52,10 +54,10 @@ void bench_sample(bench::Suite& suite) {
   };
   for (const std::size_t vocabulary : {128256, 151936}) {
     for (const auto& [name, options] : kinds) {
-      const auto b = std::make_shared<Bench>(Bench{peaked_row(vocabulary), options});
+      const auto b = bench::made_late<Bench>(vocabulary, options);
       suite.add({.name = "decode.sample/" + std::to_string(vocabulary) + "/" + name,
-                 .check = [b] { return b->check(); },
-                 .run = [b] { bench::keep(b->run(0.5)); }});
+                 .check = [b] { return b().check(); },
+                 .run = [b] { bench::keep(b().run(0.5)); }});
     }
   }
 }

@@ -1,7 +1,5 @@
 // The f64 matrix product: a square one, and a prefill of 128 tokens through a projection of Qwen3-0.6B.
 
-#include <memory>
-
 #include "modules/gemm/blocked/sgemm.h"
 #include "runtime/bench/bench.h"
 #include "runtime/testing/random.h"
@@ -35,14 +33,14 @@ struct Bench {
 void bench_blocked(bench::Suite& suite) {
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{512, 512, 512}, {128, 3072, 1024}}) {
     for (const int threads : {1, 2}) {
-      const auto b = std::make_shared<Bench>(m, n, k, threads);
+      const auto b = bench::made_late<Bench>(m, n, k, threads);
       const std::string shape = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
       suite.add({.name = "gemm.sgemm_flat/" + shape + "/threads=" + std::to_string(threads),
                  .work = 2.0 * static_cast<double>(m * n * k),
                  .ceiling = bench::Ceiling::kFp32,  // of which f64 without fused steps can reach a quarter
                  .threads = threads,
-                 .check = [b] { return b->check(); },
-                 .run = [b] { bench::keep(b->run().c.data()); }});
+                 .check = [b] { return b().check(); },
+                 .run = [b] { bench::keep(b().run().c.data()); }});
     }
   }
 }

@@ -2,8 +2,6 @@
 // and of 133,120. The copying form's time grows with the cache, the in-place form's does not (the peer of each row is
 // the in-place append into the same cache).
 
-#include <memory>
-
 #include "modules/llmk/generate/generate.h"
 #include "runtime/bench/bench.h"
 #include "runtime/testing/random.h"
@@ -13,14 +11,19 @@ namespace {
 
 constexpr std::int64_t kVocabulary = 151936, kNew = 128;
 
+struct Logits {
+  Logits() { row[12095] = 25.5; }
+  std::vector<double> row = krt::testing::Rng(20261228).normals<double>(kVocabulary);
+};
+
 void bench_argmax(bench::Suite& suite) {
-  auto logits = std::make_shared<std::vector<double>>(krt::testing::Rng(20261228).normals<double>(kVocabulary));
-  (*logits)[12095] = 25.5;
+  const auto logits = bench::made_late<Logits>();
   suite.add(
       {.name = "llmk.greedy_argmax/" + std::to_string(kVocabulary),
        .work = static_cast<double>(kVocabulary * sizeof(double)),
-       .check = [logits] { return greedy_argmax_flat(*logits, kVocabulary).token_id == 12095 ? "" : "another id"; },
-       .run = [logits] { bench::keep(greedy_argmax_flat(*logits, kVocabulary).token_id); }});
+       .check =
+           [logits] { return greedy_argmax_flat(logits().row, kVocabulary).token_id == 12095 ? "" : "another id"; },
+       .run = [logits] { bench::keep(greedy_argmax_flat(logits().row, kVocabulary).token_id); }});
 }
 
 struct Caches {
@@ -41,12 +44,12 @@ struct Caches {
 
 void bench_append(bench::Suite& suite) {
   for (const std::int64_t length : {2048, 2048 + 131072}) {
-    const auto c = std::make_shared<Caches>(length);
+    const auto c = bench::made_late<Caches>(length);
     suite.add({.name = "llmk.kv_cache_append/" + std::to_string(kNew) + "_into_" + std::to_string(length),
-               .check = [c] { return c->check(); },
-               .run = [c] { bench::keep(c->copying().out.data()); },
+               .check = [c] { return c().check(); },
+               .run = [c] { bench::keep(c().copying().out.data()); },
                .peer = "in place",
-               .peer_run = [c] { bench::keep(c->in_place()); }});
+               .peer_run = [c] { bench::keep(c().in_place()); }});
   }
 }
 

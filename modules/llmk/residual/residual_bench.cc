@@ -1,7 +1,5 @@
 // The residual add of a decode step (1,024 values, one loop) and of a prefill of 512 tokens (fanned out).
 
-#include <memory>
-
 #include "modules/llmk/residual/residual.h"
 #include "runtime/bench/bench.h"
 #include "runtime/testing/random.h"
@@ -32,12 +30,12 @@ struct Bench {
 
 void bench_residual(bench::Suite& suite) {
   for (const auto& [n, threads] : {std::pair<std::size_t, int>{1024, 1}, {512 * 1024, 1}, {512 * 1024, 2}}) {
-    const auto b = std::make_shared<Bench>(n, threads);
+    const auto b = bench::made_late<Bench>(n, threads);
     suite.add({.name = "llmk.residual/" + std::to_string(n) + "/threads=" + std::to_string(threads),
                .work = static_cast<double>(3 * n * sizeof(double)),  // two read, one written
                .threads = threads,
-               .check = [b] { return b->check(); },
-               .run = [b] { bench::keep(b->run().out.data()); }});
+               .check = [b] { return b().check(); },
+               .run = [b] { bench::keep(b().run().out.data()); }});
   }
 }
 
