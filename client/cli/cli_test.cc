@@ -350,7 +350,8 @@ TEST(Cli, GenerateWritesIdsGapsAndTimings) {
   const Ran gaps = with({"--top2", "--chunk", "2", "--cache", "f32"});
   EXPECT_EQ(std::count(gaps.out.begin(), gaps.out.end(), '\n'), 5) << gaps.out;
   EXPECT_TRUE(gaps.out.starts_with(ids.out.substr(0, ids.out.find(',')) + " ")) << gaps.out;
-  const Value r = json(with({"--format", "json"}).out);
+  const Value r = json(with({"--format", "json", "--top2"}).out);
+  EXPECT_EQ(r["gaps"].get_if<Tensor>()->elements(), 5);
   EXPECT_TRUE(identical(r["finish"], "length"));
   EXPECT_TRUE(identical(r["prompt_ids"], std::vector<std::int64_t>{3, 14, 15}));
   EXPECT_EQ(r["ids"].get_if<Tensor>()->elements(), 5);

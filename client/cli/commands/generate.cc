@@ -92,23 +92,25 @@ class Run {
 
   [[nodiscard]] Value result() const {
     const auto ids = generation_->ids();
-    return Dict{{"text", text_},
+    Dict result{{"text", text_},
                 {"ids", std::vector<std::int64_t>(ids.begin() + timings_.prompt, ids.end())},
                 {"finish", engine::name_of(generation_->finish())},
                 {"prompt_ids", std::vector<std::int64_t>(ids.begin(), ids.begin() + timings_.prompt)},
                 {"prefill_s", timings_.prefill.count()},
                 {"decode_s", timings_.decode.count()}};
+    if (o_.top2) result.emplace_back("gaps", gaps_);
+    return result;
   }
 
   void show(const engine::Written& written) {
     text_ += written.piece;
+    if (o_.top2 && written.id) gaps_.push_back(engine::top_two(generation_->sequence().logits()).gap);
     if (program_.json()) return;
     if (!o_.ids && !o_.top2) return program_.print(written.piece);
     if (!written.id) return;
     if (o_.ids) return program_.print((timings_.tokens == 1 ? "" : ",") + std::to_string(*written.id));
-    const engine::TopTwo top = engine::top_two(generation_->sequence().logits());
     std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "%lld %.9g\n", static_cast<long long>(*written.id), top.gap);
+    std::snprintf(text.data(), text.size(), "%lld %.9g\n", static_cast<long long>(*written.id), gaps_.back());
     program_.print(text.data());
   }
 
@@ -120,6 +122,7 @@ class Run {
   std::unique_ptr<Generation> generation_;
   Timings timings_;
   std::string text_;
+  std::vector<double> gaps_;  // with --top2
 };
 
 }  // namespace
@@ -138,7 +141,10 @@ void add_generate(Program& program) {
   prompt->excludes(ids);
   command.add_flag("--parse-special", o->parse_special, "<|im_end|> in the prompt is that token, else text");
   CLI::Option* print_ids = command.add_flag("--ids", o->ids, "Print token ids, not text");
-  command.add_flag("--top2", o->top2, "Print a line a token: its id and the gap of the largest logit to the second")
+  command
+      .add_flag(
+          "--top2", o->top2,
+          "Print a line a token: its id and the gap of the largest logit to the second; with --format json, \"gaps\"")
       ->excludes(print_ids);
   command.add_flag("--ignore-eos", o->ignore_eos, "Go on behind an end-of-text token");
 }

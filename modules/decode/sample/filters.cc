@@ -29,7 +29,7 @@ void top_h(Selection& s, double alpha) {
   const double total = s.total();
   const double log_total = std::log(total);
   const auto entropy_of = [&](const Candidate& c) {  // -p ln(p)
-    return c.weight / total * (log_total - static_cast<double>(c.score - s.max()));
+    return c.weight / total * (log_total - (static_cast<double>(c.score) - static_cast<double>(s.max())));
   };
   double entropy = 0;
   for (const Candidate& c : s.gathered()) entropy += entropy_of(c);
@@ -71,7 +71,7 @@ void typical_p(Selection& s, double mass, std::size_t keep) {
   const double entropy = s.entropy();
   const double log_total = std::log(total);
   const auto surprise = [&](const Candidate& c) {
-    return std::fabs(log_total - static_cast<double>(c.score - s.max()) - entropy);
+    return std::fabs(log_total - (static_cast<double>(c.score) - static_cast<double>(s.max())) - entropy);
   };
   const auto weight = [](const Candidate& c) { return c.weight; };
   const Candidate last = s.edge(surprise, weight, [&](double cumulative) { return cumulative / total >= mass; });

@@ -25,11 +25,12 @@ inline constexpr std::size_t kSlack = 16;    // values behind the end that a vec
 // HF: scores / temperature, a true division in f32.
 inline float scaled(float logit, float temperature) { return logit / temperature; }
 
-// exp(score - max): the difference in f32 as softmax forms it, the exponential in f64, relative error <= 2^-37.
-// exp(0) is 1 exactly. Below -708 the weight is that of -708 (3.3e-308), so that no subnormal appears.
+// exp(score - max) of the two f32 scores in f64, relative error <= 2^-37. (The difference in f32, as softmax forms it,
+// agreed less often with transformers, whose other roundings are of that size: a probability of 1e-5 less 2e-13 passed
+// as one of 1e-5.) exp(0) is 1 exactly. Below -708 the weight is that of -708 (3.3e-308), so that no subnormal appears.
 inline constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
 inline constexpr double kRound = 0x1.8p52;  // x + kRound holds round(x) in its low mantissa bits
-inline constexpr float kLowest = -708.0F;
+inline constexpr double kLowest = -708;
 // exp(r) = 1 + r (1 + r q(r)), |r| <= ln(2) / 2: q is the minimax polynomial of degree 6 of (exp(r) - 1 - r) / r^2
 // (mpmath's chebyfit), highest power first. 4.3e-12 relative.
 inline constexpr double kExpTerms[] = {0x1.a113135484bc6p-16,
@@ -42,7 +43,9 @@ inline constexpr double kExpTerms[] = {0x1.a113135484bc6p-16,
                                        1.0,
                                        1.0};
 
-inline float difference(float score, float max) { return std::max(score - max, kLowest); }
+inline double difference(float score, float max) {
+  return std::max(static_cast<double>(score) - static_cast<double>(max), kLowest);
+}
 
 inline double weight_of(float score, float max) {
   const double x = difference(score, max);

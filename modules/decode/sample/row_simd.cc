@@ -61,7 +61,8 @@ V exp_of(V x) {
 
 template <class V>
 auto difference_of(V score, V max) {
-  return hn::PromoteTo(F64(), hn::Max(hn::Sub(score, max), hn::Set(HalfF32(), kLowest)));
+  const F64 d;
+  return hn::Max(hn::Sub(hn::PromoteTo(d, score), hn::PromoteTo(d, max)), hn::Set(d, kLowest));
 }
 
 template <bool kMoment>

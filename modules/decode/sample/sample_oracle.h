@@ -26,7 +26,7 @@ inline std::vector<std::size_t> ranked(const Scores& s) {
 inline std::vector<double> softmax(const Scores& s) {
   const float top = *std::max_element(s.begin(), s.end());
   std::vector<double> p;
-  for (const float x : s) p.push_back(std::exp(static_cast<double>(x - top)));
+  for (const float x : s) p.push_back(std::exp(static_cast<double>(x) - static_cast<double>(top)));
   const double sum = std::accumulate(p.begin(), p.end(), 0.0);
   for (double& x : p) x /= sum;
   return p;

@@ -208,7 +208,8 @@ TEST(Survivors, ProbabilitiesAreTheRenormalisedSoftmax) {
       return logits[static_cast<std::size_t>(id)] / static_cast<float>(o.temperature);
     };
     for (const std::int64_t id : r.ids)
-      sum += want.emplace_back(std::exp(static_cast<long double>(score(id) - score(r.ids[0]))));
+      sum +=
+          want.emplace_back(std::exp(static_cast<long double>(score(id)) - static_cast<long double>(score(r.ids[0]))));
     for (std::size_t i = 0; i < want.size(); ++i)
       EXPECT_NEAR(r.probs[i], static_cast<double>(want[i] / sum), static_cast<double>(want[i] / sum) * 0x1p-36);
     EXPECT_NEAR(std::accumulate(r.probs.begin(), r.probs.end(), 0.0), 1, 1e-12);

@@ -92,9 +92,7 @@ float Selection::score_of_weight(double weight) const {
   const double log_weight = std::log(weight);
   const double slack = (std::fabs(static_cast<double>(max_)) + std::fabs(log_weight)) * 0x1p-22 + 0x1p-30;
   const double score = static_cast<double>(max_) + log_weight - slack;
-  return log_weight <= static_cast<double>(kLowest)
-             ? kAnyFinite
-             : static_cast<float>(std::max(score, static_cast<double>(kAnyFinite)));
+  return log_weight <= kLowest ? kAnyFinite : static_cast<float>(std::max(score, static_cast<double>(kAnyFinite)));
 }
 
 void Selection::gather(float at_least) {
