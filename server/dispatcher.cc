@@ -149,7 +149,7 @@ class Dispatcher::StreamCall final : public Call<grpc::ServerWriteReactor<grpc::
   StreamCall(Dispatcher& dispatcher, const Method& method, grpc::CallbackServerContext& context,
              const grpc::ByteBuffer& request)
       : Call(dispatcher, method, context, request) {
-    send_ = [this](grpc::ByteBuffer message) { send(std::move(message)); };
+    send_ = [this](const grpc::ByteBuffer& message) { send(message); };
   }
 
   void OnWriteDone(bool ok) override {
@@ -160,12 +160,12 @@ class Dispatcher::StreamCall final : public Call<grpc::ServerWriteReactor<grpc::
   }
 
  private:
-  void send(grpc::ByteBuffer message) {
+  void send(const grpc::ByteBuffer& message) {
     if (Status bad = within(dispatcher_.max_message_bytes_, "an event", message.Length()); !bad.ok())
       throw StatusError(std::move(bad));
     if (!wait_written()) throw StatusError({Reason::kCancelled, "nobody reads the events"});
     writing_ = true;
-    message_.Swap(&message);
+    message_ = message;
     StartWrite(&message_);
   }
 

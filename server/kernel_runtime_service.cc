@@ -62,7 +62,7 @@ Reply generate(RuntimeApi& runtime, const std::shared_ptr<v1::ExecuteRequest>& r
   const auto on_event = [&](const Value& event) {
     Result<grpc::ByteBuffer> message = wire::encode_event(event);
     if (!message.ok()) throw StatusError(message.status());
-    send(std::move(*message));
+    send(*message);
   };
   return reply_with(run(runtime, *request, request, control, on_event), wire::encode_last);
 }

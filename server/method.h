@@ -17,7 +17,7 @@ namespace krt {
 
 // What a method answers: a response, or a gRPC status that is not OK.
 struct Reply {
-  Reply(grpc::ByteBuffer response) : response(std::move(response)) {}
+  Reply(const grpc::ByteBuffer& response) : response(response) {}  // a copy shares the bytes
   Reply(const google::protobuf::Message& response) : response(wire::serialize(response)) {}
   Reply(const Status& failure) : status(wire::to_grpc(failure)), reason(failure.reason()) {}
   Reply(grpc::Status failure) : status(std::move(failure)) {}
@@ -37,7 +37,7 @@ enum class Lane {
 
 // Sends one message of a stream, as soon as the one before it has left; the last one is the reply. Throws StatusError
 // where nobody takes it.
-using Send = std::function<void(grpc::ByteBuffer message)>;
+using Send = std::function<void(const grpc::ByteBuffer& message)>;
 
 struct Method {
   std::string name;  // "/krt.v1.KernelRuntime/Execute"

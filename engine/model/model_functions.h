@@ -20,9 +20,9 @@ struct Loaded {
 // `reference`: as f64 values, run by the named f64 kernels alone.
 Result<Loaded> load(Context& context, std::string_view path, bool reference);
 // Frees the handle; calls that use the model keep it until they are done.
-Result<bool> unload(Context& context, Handle model);
+Result<bool> unload(Context& context, Handle handle);
 // The logits after each of the last `last` of the ids: f32[last, vocab], of a reference f64.
-Result<Tensor> logits(Context& context, Handle model, std::span<const std::int64_t> ids, std::int64_t last,
+Result<Tensor> logits(Context& context, Handle handle, std::span<const std::int64_t> ids, std::int64_t last,
                       std::int64_t chunk, std::string_view cache);
 
 // What the handle of engine.load names, kept alive by the pointer.

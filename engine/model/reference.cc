@@ -101,7 +101,7 @@ class ReferenceSequence final : public Sequence {
 
   Tensor reserve(const NamedKernels& call) const {
     const Value cache = call.value("llmk.generate", "_kv_cache_reserve_flat", {capacity_ * c_.kv_width()});
-    const Tensor reserved = *cache.get_if<Tensor>();
+    Tensor reserved = *cache.get_if<Tensor>();
     if (reserved.elements() == 0)
       throw StatusError({Reason::kResourceExhausted,
                          "a reference sequence of " + std::to_string(capacity_) + " tokens is too long for its cache"});

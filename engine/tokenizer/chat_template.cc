@@ -189,18 +189,18 @@ Result<ChatTemplate> ChatTemplate::recognised(std::string_view text) {
       "Qwen3, Llama 2, Llama 3, Llama 3.1, Gemma 2 and Gemma 3");
 }
 
-Result<std::string> ChatTemplate::render(std::span<const ChatMessage> given, bool answer) const {
-  if (Status refused = check(given, family_); !refused.ok()) return refused;
-  std::vector<ChatMessage> messages(given.begin(), given.end());
-  for (ChatMessage& m : messages) m.content = utf8_repaired(m.content);
+Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages, bool answer) const {
+  if (Status refused = check(messages, family_); !refused.ok()) return refused;
+  std::vector<ChatMessage> repaired(messages.begin(), messages.end());
+  for (ChatMessage& m : repaired) m.content = utf8_repaired(m.content);
   switch (family_) {
     case Family::kChatMl:
-    case Family::kQwen3: return chatml(messages, family_ == Family::kQwen3, default_system_, answer);
-    case Family::kLlama2: return llama2(messages);
+    case Family::kQwen3: return chatml(repaired, family_ == Family::kQwen3, default_system_, answer);
+    case Family::kLlama2: return llama2(repaired);
     case Family::kLlama3:
-    case Family::kLlama31: return llama3(messages, date_, answer);
+    case Family::kLlama31: return llama3(repaired, date_, answer);
     case Family::kGemma:
-    case Family::kGemma2: return gemma(messages, answer);
+    case Family::kGemma2: return gemma(repaired, answer);
   }
   return Status{Reason::kInternal, "a chat template of no family"};
 }

@@ -24,8 +24,8 @@ Handle take_handle(const v1::Handle& message);
 v1::Handle to_message(Handle handle);
 
 // A tensor over `bytes`: borrowed where they are aligned for its elements, else copied. Refused: an unknown dtype, a
-// shape that Shape::checked or bytes_for refuses, and another number of bytes than the shape has.
-Result<Tensor> tensor_over(int dtype, std::span<const std::int64_t> shape, std::span<char> bytes,
+// shape that Shape::checked or bytes_for refuses, and another number of bytes than the shape of these dimensions has.
+Result<Tensor> tensor_over(int dtype, std::span<const std::int64_t> dims, std::span<char> bytes,
                            const std::shared_ptr<const void>& owner);
 
 }  // namespace krt::wire

@@ -220,14 +220,17 @@ class Walker {
     return dict;
   }
 
+  void problem_of_sentence(const std::string& what, const std::string& expected, const std::string& sentence) {
+    problem(what + ": the sentence does not name " + expected + ": " + sentence);
+  }
+
   void expect_refused(const Value& args, const std::string& what, const std::string& named) {
     const ExecuteResult r = call(args);
     if (r.error.reason() != Reason::kInvalidArguments)
       return problem(what + " is not refused as invalid_arguments but answers " +
                      (r.success() ? type_text(r.result) : r.error.message()));
     for (const std::string& expected : {info_.full_name(), named})
-      if (r.error.message().find(expected) == std::string::npos)
-        problem(what + ": the sentence does not name " + expected + ": " + r.error.message());
+      if (r.error.message().find(expected) == std::string::npos) problem_of_sentence(what, expected, r.error.message());
   }
 
   void check_counts_and_names() {

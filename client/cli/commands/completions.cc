@@ -81,9 +81,8 @@ std::string fish(const CLI::App& app) {
     const std::string& command = sub->get_name();
     out +=
         "complete -c krt -n __fish_use_subcommand -a " + command + " -d " + fish_quoted(sub->get_description()) + "\n";
-    for (const auto& [name, text] : options(*sub))
-      out += "complete -c krt -n '__fish_seen_subcommand_from " + command + "' -l " + name + " -d " +
-             fish_quoted(text) + "\n";
+    const std::string option = "complete -c krt -n '__fish_seen_subcommand_from " + command + "' -l ";
+    for (const auto& [name, text] : options(*sub)) out.append(option).append(name + " -d " + fish_quoted(text) + "\n");
   }
   return out +
          "complete -c krt -n '__fish_seen_subcommand_from functions describe execute' -a "

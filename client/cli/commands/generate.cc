@@ -43,7 +43,7 @@ class Run {
     if (!model.ok()) return model.status();
     model_ = std::move(model).value();
     if (Status failed = start(); !failed.ok()) return failed;
-    const Status failed = write();
+    Status failed = write();
     line_.done(timings_.text());
     return failed;
   }
@@ -65,7 +65,7 @@ class Run {
     if (!o_.ignore_eos) generate.end_tokens = engine::end_tokens(*model_);
     generation_ = std::make_unique<Generation>(*model_, std::move(sequence).value(), std::move(generate));
     const Clock::time_point begin = Clock::now();
-    const Status failed = generation_->prefill(context_, *ids, [this](std::int64_t done, std::int64_t total) {
+    Status failed = generation_->prefill(context_, *ids, [this](std::int64_t done, std::int64_t total) {
       line_.show("prompt: " + std::to_string(done) + " of " + std::to_string(total) + " tokens");
     });
     timings_.prefill = Clock::now() - begin;
@@ -77,7 +77,7 @@ class Run {
   Status write() {
     engine::TextStream text(model_->tokenizer().get(), o_.stop);
     const Clock::time_point begin = Clock::now();
-    const Status failed = engine::write_all(context_, *generation_, text, [this](const engine::Written& written) {
+    Status failed = engine::write_all(context_, *generation_, text, [this](const engine::Written& written) {
       if (written.id) ++timings_.tokens;
       show(written);
       return true;
