@@ -59,7 +59,8 @@ class Quantize : public ::testing::Test {
                                               {"output.weight", 512, 6}}) {
       std::vector<std::int64_t> dims{columns};
       if (rows > 0) dims.push_back(rows);
-      const auto values = rng.normals<float>(static_cast<std::size_t>(columns * std::max(rows, 1)), 0.02);
+      const auto values =
+          rng.normals<float>(static_cast<std::size_t>(columns) * static_cast<std::size_t>(std::max(rows, 1)), 0.02);
       made_.push_back({name, dims, bytes_of(values)});
     }
     GgufWriter w(alignment);

@@ -66,7 +66,8 @@ TEST(Rope, TablesMatchTransformers) {
     EXPECT_TRUE(
         (all_within<double, double>(f, want, [&](std::size_t, double w) { return 2 * w * rope_bound(theta, 1); })));
     const auto bound = [&](std::size_t i, double) {
-      return 2 * rope_bound(theta, static_cast<double>(i / want.size()) * want[i % want.size()]);
+      const std::size_t position = i / want.size();
+      return 2 * rope_bound(theta, static_cast<double>(position) * want[i % want.size()]);
     };
     EXPECT_TRUE((all_within<double, double>(t.cos_table, c.f64s("cos"), bound)));
     EXPECT_TRUE((all_within<double, double>(t.sin_table, c.f64s("sin"), bound)));

@@ -199,7 +199,7 @@ TEST(ReferenceDelta, AgreesAndCounts) {
   ValueCheck check("gemm.blocked.gemm_reference_delta_flat");
   Rng rng(20261217);
   SCOPED_TRACE(rng.trace());
-  for (const auto& [m, n, k] : {std::array{1, 1, 1}, {7, 9, 500}, {33, 70, 65}}) {
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1}, {7, 9, 500}, {33, 70, 65}}) {
     const auto a = rng.normals<double>(static_cast<std::size_t>(m * k)),
                b = rng.normals<double>(static_cast<std::size_t>(k * n));
     TestContext context(2);

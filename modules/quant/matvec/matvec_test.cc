@@ -38,7 +38,8 @@ struct Problem {
           magnitude += std::fabs(term);
         }
         want[j * rows + r] = sum;
-        bound[j * rows + r] = (static_cast<double>(cols / kLanes) + 6) * 0x1p-24 * magnitude;
+        const std::size_t steps = cols / kLanes;
+        bound[j * rows + r] = (static_cast<double>(steps) + 6) * 0x1p-24 * magnitude;
       }
   }
   static std::vector<float> columns(std::size_t cols, std::size_t n, std::uint64_t seed) {

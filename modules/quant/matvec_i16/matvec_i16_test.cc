@@ -44,7 +44,8 @@ struct Problem {
       sums += 7 * largest * size;
     }
     want.push_back(sum);
-    sum_bound.push_back((static_cast<double>(cols / 32) + 10) * 0x1p-24 * sums);
+    const std::size_t blocks = cols / 32;
+    sum_bound.push_back((static_cast<double>(blocks) + 10) * 0x1p-24 * sums);
     bound.push_back(rounding + sum_bound.back());
   }
   std::size_t rows, n;
