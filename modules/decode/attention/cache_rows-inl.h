@@ -67,7 +67,7 @@ struct ReadQ8_0 {
     const hn::Rebind<std::int32_t, decltype(d)> di;
     const hn::Rebind<std::int8_t, decltype(d)> bytes;
     const auto block = [&](std::size_t n) HWY_ATTR {
-      // Its own lane and three of the integers behind it: a conversion of one is a call or a dozen operations.
+      // The first of four halves, the others being integers: the conversion of one alone takes a dozen operations.
       const auto scale = hn::Set(d, hn::GetLane(promote_f16(four, reinterpret_cast<const std::uint16_t*>(row))));
       const auto* integers = reinterpret_cast<const std::int8_t*>(row + 2);
       for (std::size_t i = 0; i < n; i += kLanes) {
