@@ -79,11 +79,11 @@ Reply execute_batch(RuntimeApi& runtime, const std::shared_ptr<v1::ExecuteBatchR
     if (ends_call(r.error.reason())) return r.error;
     Result<grpc::ByteBuffer> result = encoded(r, wire::encode_response);
     if (result.ok() && bytes + result->Length() > max_bytes)
-      result = wire::encode_response(instead_of(
-          r, Reason::kResourceExhausted,
-          "with this result the batch's response would be over the server's limit of " + std::to_string(max_bytes) +
-              " bytes for one message; call it on its own, keep the result by handle, or raise " +
-              "max_message_bytes (krt serve --max-message-bytes)"));
+      result = wire::encode_response(
+          instead_of(r, Reason::kResourceExhausted,
+                     "with this result the batch's response would be over the server's limit of " +
+                         std::to_string(max_bytes) + " bytes for one message; call it on its own, or raise " +
+                         "max_message_bytes (krt serve --max-message-bytes)"));
     if (!result.ok()) return result.status();
     bytes += result->Length();
     results.push_back(std::move(*result));

@@ -5,8 +5,8 @@
 // Exact   e^0 == 1; x > -ln(2^-126) = 87.3365 and infinity give 0; NaN gives NaN
 // Method  -x = n ln 2 + r with |r| <= ln(2)/2, then 2^n (1 + r + r^2 q(r)); q is a minimax fit of degree 4 whose share
 //         of the error is 0.06 * 2^-24. Adding 1.5 * 2^23 rounds to an integer, which with the exponent's bias on top
-//         is in the low bits what 2^n wants: half the time of a conversion to integers and back (0.30 against 0.59 ns a
-//         value of silu_mul with AVX2, 0.24 against 0.39 with AVX-512, Sapphire Rapids)
+//         is in the low bits what 2^n wants. With that, one chain of products and e^-x of both signs a value of
+//         silu_mul takes 0.30 instead of 0.59 ns with AVX2, 0.24 instead of 0.39 with AVX-512 (Sapphire Rapids)
 
 #if defined(KRT_SIMD_EXP_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KRT_SIMD_EXP_INL_H

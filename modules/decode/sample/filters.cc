@@ -4,6 +4,10 @@ namespace krt::decode {
 namespace {
 
 constexpr std::size_t kTopHTokens = 100;  // transformers looks at no more
+// The logarithm of a candidate's weight; exact, and not bounded below as the weight is.
+double log_weight(const Selection& s, const Candidate& c) {
+  return static_cast<double>(c.score) - static_cast<double>(s.max());
+}
 // To f32, as where transformers rounds.
 float f32(double x) { return static_cast<float>(x); }
 
@@ -29,7 +33,7 @@ void top_h(Selection& s, double alpha) {
   const double total = s.total();
   const double log_total = std::log(total);
   const auto entropy_of = [&](const Candidate& c) {  // -p ln(p)
-    return c.weight / total * (log_total - (static_cast<double>(c.score) - static_cast<double>(s.max())));
+    return c.weight / total * (log_total - log_weight(s, c));
   };
   double entropy = 0;
   for (const Candidate& c : s.gathered()) entropy += entropy_of(c);
@@ -70,9 +74,7 @@ void typical_p(Selection& s, double mass, std::size_t keep) {
   const double total = s.total();
   const double entropy = s.entropy();
   const double log_total = std::log(total);
-  const auto surprise = [&](const Candidate& c) {
-    return std::fabs(log_total - (static_cast<double>(c.score) - static_cast<double>(s.max())) - entropy);
-  };
+  const auto surprise = [&](const Candidate& c) { return std::fabs(log_total - log_weight(s, c) - entropy); };
   const auto weight = [](const Candidate& c) { return c.weight; };
   const Candidate last = s.edge(surprise, weight, [&](double cumulative) { return cumulative / total >= mass; });
   const Candidate kept = keep > 1 ? s.nth(surprise, keep) : last;

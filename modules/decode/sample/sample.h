@@ -14,7 +14,7 @@
 // Options  in SampleOptions, with the ranges below; a default leaves its filter out
 // Ties     at the k-th value all survive, as in transformers, or with exact_top_k the lower ids; at the edge of the
 //          nucleus the lower ids
-// Bits     ids, n and token are the same for every variant and thread count; a probability is within 2^-40 of exp in
+// Bits     ids, n and token are the same for every variant and thread count; a probability is within 2^-36 of exp in
 //          exact arithmetic, relative, and the same on every machine (top_h, typical_p and eta_cutoff ask the C
 //          library for logarithms, whose last bit may move a token that stands on the very bound)
 // Rows     one row a call: no other row, sequence or earlier call influences a token

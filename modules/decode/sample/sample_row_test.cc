@@ -127,6 +127,8 @@ TEST(Weight, ExactAtTheEnds) {
   EXPECT_EQ(weight_of(-kInf, 5), weight_of(kLowest, 0));
   EXPECT_EQ(weight_of(-1e30F, 1e30F), weight_of(kLowest, 0));
   EXPECT_GT(weight_of(kLowest, 0), 3e-308);
+  // A difference that f32 would round to -12.5: 1e-8 of the weight, where a token may stand on a bound.
+  EXPECT_NEAR(weight_of(1e-8F, 12.5F) / std::exp(double{1e-8F} - 12.5), 1, 0x1p-37);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ float Selection::reached_by(std::size_t k) {
 
 float Selection::score_of_weight(double weight) const {
   if (!(weight > 0)) return kAnyFinite;
-  // Lower by more than what the roundings of score, difference and logarithm can hide.
+  // Lower by more than what the roundings of score and logarithm can hide.
   const double log_weight = std::log(weight);
   const double slack = (std::fabs(static_cast<double>(max_)) + std::fabs(log_weight)) * 0x1p-22 + 0x1p-30;
   const double score = static_cast<double>(max_) + log_weight - slack;

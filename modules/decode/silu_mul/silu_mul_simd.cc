@@ -11,7 +11,8 @@ HWY_BEFORE_NAMESPACE();
 namespace krt::decode::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Below it e^-gate leaves the f32 range, and the result may still be inside: the f64 formula takes those lanes.
+// Below it OnePlusExpMinus gives some number, where the result may still be in range: the f64 formula takes those
+// lanes.
 constexpr float kLowest = -87.0F;
 
 void silu_mul(const float* gate, const float* up, std::size_t n, float* out) {
