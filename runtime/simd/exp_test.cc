@@ -1,4 +1,4 @@
-// ExpMinus and for_each, in every form that was compiled and that this machine runs.
+// ExpMinus, OnePlusExpMinus and for_each, in every form that was compiled and that this machine runs.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/simd/exp_test.cc"
@@ -12,6 +12,10 @@ namespace krt::simd::HWY_NAMESPACE {
 
 void exp_all(const float* x, std::size_t n, float* out) {
   for_each(n, [&](auto d, std::size_t i) HWY_ATTR { hn::StoreU(ExpMinus(d, hn::LoadU(d, x + i)), d, out + i); });
+}
+
+void one_plus_all(const float* x, std::size_t n, float* out) {
+  for_each(n, [&](auto d, std::size_t i) HWY_ATTR { hn::StoreU(OnePlusExpMinus(d, hn::LoadU(d, x + i)), d, out + i); });
 }
 
 }  // namespace krt::simd::HWY_NAMESPACE
@@ -60,6 +64,28 @@ TEST(Exp, WithinOneUnitOverTheWholeDomain) {
     x.push_back(std::bit_cast<float>(bits));
   x.push_back(kMost);
   for (const auto& form : forms()) EXPECT_LE(worst_distance(form.run, x), 1) << form.name;
+}
+
+// On both sides of 0, and 1 exactly from where e^-x does not change it.
+TEST(OnePlusExp, WithinOneUnitFromTheLowestOn) {
+  const auto plain = +[](const float* x, std::size_t n, float* out) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(1 + std::exp(-double{x[i]}));
+  };
+  std::vector<float> x{1e30F, kInf};
+  for (std::uint32_t bits = 0; bits <= std::bit_cast<std::uint32_t>(kMost); bits += 997) {
+    x.push_back(std::bit_cast<float>(bits));
+    x.push_back(-x.back());
+  }
+  std::vector<float> want(x.size()), out(x.size());
+  plain(x.data(), x.size(), want.data());
+  for (const auto& form : variants_here(simd_variants<ExpAll>(KRT_SIMD_FORMS(one_plus_all), plain))) {
+    form.run(x.data(), x.size(), out.data());
+    std::int64_t worst = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, testing::ulp_distance(out[i], want[i]));
+    EXPECT_LE(worst, 1) << form.name;
+    EXPECT_EQ(out[0], 1) << form.name;
+    EXPECT_EQ(out[1], 1) << form.name;
+  }
 }
 
 TEST(Exp, ExactAtTheEnds) {
